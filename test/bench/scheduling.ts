@@ -34,7 +34,7 @@ function scheduled(records: number) {
 
 /** Microseconds for choosing the next hundred, the median of many. */
 function choosing(mirror: Mirror): { choose: number; reschedule: number } {
-  const { records: schedule } = mirror;
+  const { records: schedule } = mirror.schedule;
   const times = { choose: [] as number[], reschedule: [] as number[] };
   for (let round = 0; round < 200; round += 1) {
     const start = performance.now();
@@ -64,7 +64,7 @@ async function longestStall(work: () => Promise<void>): Promise<number> {
 }
 
 /** Chooses and prices records in slices. */
-async function price({ records: schedule }: Mirror): Promise<void> {
+async function price({ schedule: { records: schedule } }: Mirror): Promise<void> {
   let cursor = null as Parameters<typeof schedule.adaptiveAfter>[0];
   let demand = noDemand(pricesAround(1e6));
   for (let slice = 0; slice < 1000; slice += 1) {
@@ -91,10 +91,10 @@ const replanningMs = 15_000;
 /** Plans them again by another cadence, and asks whether all were read. */
 async function replan(mirror: Mirror): Promise<void> {
   const policy = policyOf(testConfig('/nowhere', 'http://127.0.0.1:1').config, () => true);
-  mirror.transaction(() => mirror.targets.write(policy, policy.daysPerRequest));
+  mirror.transaction(() => mirror.schedule.targets.write(policy, policy.daysPerRequest));
   await replanRest(testSync({ mirror, policy }), AbortSignal.timeout(replanningMs));
   // Those that its products lacked are made on the way, and nobody has read them.
-  if (!mirror.records.isAnyUnread()) throw new Error('no record was made');
+  if (!mirror.schedule.records.isAnyUnread()) throw new Error('no record was made');
 }
 
 export async function schedulingLines(): Promise<Line[]> {

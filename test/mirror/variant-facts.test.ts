@@ -19,7 +19,7 @@ function shown(members: object): unknown {
     reason: 'cadence-elapsed',
   } as const;
   const variant = { variant_id: 7, document: JSON.stringify({ id: 7, ...members }) };
-  test.mirror.transaction(() => test.mirror.variants.store(read, [variant], new Set([7])));
+  test.mirror.transaction(() => test.mirror.catalogue.variants.store(read, [variant], new Set([7])));
   return test.all('SELECT valid_with, visitors_details, group_ids FROM variants')[0];
 }
 
@@ -53,7 +53,8 @@ it('what is no list is not said, and a list has what is of its type', () => {
 it('a read of the variants is believed of those that availability brought while it was under way', () => {
   using test = testMirror();
   putProducts(test.mirror, [productOf(1)]);
-  const { variants, transaction } = test.mirror;
+  const { transaction } = test.mirror;
+  const { variants } = test.mirror.catalogue;
   const read = {
     product_id: 1,
     language: 'en',

@@ -118,7 +118,7 @@ function formIn(html: string, action: string): Record<string, string> {
 
 describe('a product page, in PHP and in Python', needs('php', 'python3'), () => {
   it('tells the daemon what was looked at, and of which date', async () => {
-    const { interest } = daemon.mirror;
+    const { interest } = daemon.mirror.schedule;
     const told = () => interest.of(ids.instead).windows.map(({ part, views }) => [part, Math.round(views)]);
     await page(`/product/${ids.instead}?date=${dateIn(40)}`);
     await page('/product/999999999');
@@ -300,7 +300,7 @@ describe('a checkout, in PHP and in Python', needs('php', 'python3'), () => {
       expect(verdict(ordered)).toBe('ordered');
       expect(purchase(ordered.replaceAll('&#x27;', '&#039;'))).toEqual(purchase(html));
     }
-    const sold = () => daemon.mirror.products.find(ids.open)?.sold;
+    const sold = () => daemon.mirror.catalogue.products.find(ids.open)?.sold;
     expect(sold()).toBeCloseTo(2, 1);
     const next = formIn((await check({ ...(await offer(ids.open)), count: '2' })).html, '/order');
     expect(next.order).not.toBe(order.order);

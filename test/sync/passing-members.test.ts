@@ -66,7 +66,7 @@ test('answers that differ in nothing but a number are not decoded, until that nu
   };
   /** Returns what is said to be left out of the answers for dates, and of how many. */
   const leftOut = () =>
-    daemon.mirror.products
+    daemon.mirror.catalogue.products
       .ids()
       .flatMap((product_id) => explainProduct(daemon.ports, product_id)?.records ?? [])
       .flatMap(({ resource, left_out }) => (resource === 'availability' ? [left_out.join()] : []));

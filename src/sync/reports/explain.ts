@@ -136,23 +136,23 @@ export function explainProduct(
   }: {
     readonly clock: Clock;
     readonly policy: Policy;
-    readonly mirror: Pick<
-      MirrorFacts,
-      'products' | 'records' | 'evidence' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'
-    >;
+    readonly mirror: MirrorFacts;
   },
   product_id: number,
 ): Explanation | null {
-  const known = mirror.products.find(product_id);
-  const shown = mirror.products.shown(product_id);
+  const known = mirror.catalogue.products.find(product_id);
+  const shown = mirror.catalogue.products.shown(product_id);
   if (known === null || shown === null) return null;
   const now = clock.now();
   const own = policy.of(known.category);
   const { earliest: today } = venueToday(known.timezone, now);
-  const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
+  const among = mirror.schedule.budget.demand()?.interest ?? {
+    products: mirror.catalogue.products.count(),
+    most: Number.MAX_VALUE,
+  };
   const { weight, windows, dated: _, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
   // A record of a place in a list that nothing requests is dropped when it is due, without a call.
-  const read = mirror.records
+  const read = mirror.schedule.records
     .ofProduct(product_id)
     .filter(({ resource, due_reason }) => !isList(resource) || due_reason !== 'cadence-elapsed');
   const datesOf = (resource: Resource, wanted: number) => {
@@ -187,22 +187,22 @@ export function explainProduct(
     claims: explainClaims(mirror, product_id, read, { datesOf, extent: own.extent, now }),
     covered: known.covered,
     announced_by: announcersOf(mirror, product_id),
-    list_signal: { ...signalWorth(mirror.signals.of('near')), entry_changed_at: known.signal_at },
-    notices: mirror.trust
+    list_signal: { ...signalWorth(mirror.schedule.signals.of('near')), entry_changed_at: known.signal_at },
+    notices: mirror.push.trust
       .noticesOf(product_id)
       .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
-    closures: mirror.closures.ofProduct(product_id).map(explainClosure),
+    closures: mirror.push.closures.ofProduct(product_id).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };
 }
 
-function throttledUntil({ budget }: Pick<MirrorFacts, 'budget'>, product_id: number, now: number): number | null {
+function throttledUntil({ schedule: { budget } }: MirrorFacts, product_id: number, now: number): number | null {
   const learned = budget.learned();
   const rest = learned === null ? null : restOf(learned, product_id, now);
   return rest?.alone === 1 ? rest.until : null;
 }
 
-function announcersOf({ trust }: Pick<MirrorFacts, 'trust'>, product_id: number): Explanation['announced_by'] {
+function announcersOf({ push: { trust } }: MirrorFacts, product_id: number): Explanation['announced_by'] {
   return trust
     .announcers({ product_id, change_type: 'product_details_update' })
     .map(({ subscription_id, announced, announceable, trusted }) => ({

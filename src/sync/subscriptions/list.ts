@@ -1,5 +1,6 @@
 import type { UncoveredProduct } from '../../mirror/push/covering.ts';
-import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
+import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
 import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
 
 /** A subscription in the list: its declaration and the stored facts about it. The service is not called. */
@@ -37,11 +38,11 @@ const uncoveredShown = 20;
 
 /** Lists the subscriptions from the mirror file alone, whether or not a daemon runs. */
 export function listSubscriptions(
-  mirror: { readonly subscriptions: SubscriptionReads },
+  mirror: MirrorFacts,
   settings: Pick<SubscriptionSettings, 'declared' | 'most'>,
 ): SubscriptionList {
   const { wanted, waiting } = wantedSubscriptions({ mirror, settings });
-  const rows = new Map(mirror.subscriptions.all().map((row) => [row.subscription_id, row]));
+  const rows = new Map(mirror.push.subscriptions.all().map((row) => [row.subscription_id, row]));
   const listed = wanted.map(({ subscription_id, declared_id, type, entity_ids }): ListedSubscription => {
     const row = rows.get(subscription_id);
     rows.delete(subscription_id);
@@ -56,7 +57,7 @@ export function listSubscriptions(
   return {
     subscriptions: [...listed, ...undeclared],
     waiting,
-    uncovered: mirror.subscriptions.uncovered(uncoveredShown),
+    uncovered: mirror.push.subscriptions.uncovered(uncoveredShown),
   };
 }
 
