@@ -14,6 +14,7 @@ import {
   closureHeadings,
   explainedFacts,
   instant,
+  leftOutMembers,
   recordCells,
   recordHeadings,
   titleOf,
@@ -78,6 +79,7 @@ function render(found: Explanation, now: number, width: number): string {
       width,
     ),
     ...unansweredDates(found, now),
+    ...leftOutMembers(found),
     ...claimTexts(found.claims, now),
     ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed, width)]),
     ...failing.map(

@@ -178,8 +178,7 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
     const about = 'product_id' in question ? question.product_id : question.kind;
     const within = 'page' in question ? limits.list : limits.other;
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
-    const stored = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
-    const known = stored === null ? null : members.asNow(stored);
+    const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
     const names = known === null ? [] : membersIn(known);
     const whole = known !== null && (members.isWholeDue(known) || (entry === 'checkout' && names.length > 0));
     const hashOf = (parts: readonly Buffer[]) => members.of(parts, names);
@@ -191,15 +190,19 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
       const { sent_at, bytes, text } = outcome;
       received.all += bytes;
       const isKnown = outcome.hash === known;
-      if (isKnown && !whole) return { kind: 'unchanged', hash: `${prefix}${stored}`, sent_at, bytes };
+      if (isKnown && !whole) return { kind: 'unchanged', hash: `${prefix}${known}`, sent_at, bytes };
       try {
         const value = decode(outcome, asker);
         const found = passing(value);
-        const same = found.join() === names.join();
-        const fingerprint = same ? outcome.hash : members.of([Buffer.from(text)], found);
-        if (known !== null && 'product_id' in question) members.differed(question.product_id, known, fingerprint);
-        const matters = isKnown && same ? { matters: () => members.matters(fingerprint) } : {};
-        return { kind: 'read', value, hash: `${prefix}${fingerprint}`, sent_at, bytes, ...matters };
+        const suspected = members.suspectedOf(found);
+        const same = suspected.join() === names.join();
+        const fingerprint = same ? outcome.hash : members.of([Buffer.from(text)], suspected);
+        const hash = `${prefix}${fingerprint}`;
+        if (known === null || !('product_id' in question)) return { kind: 'read', value, hash, sent_at, bytes };
+        const { product_id } = question;
+        const decoded = { product_id, before: known, after: fingerprint, passing: found };
+        const stored = (changed: boolean) => members.stored(decoded, changed);
+        return { kind: 'read', value, hash, sent_at, bytes, stored };
       } catch (error) {
         return asker.undecodable(question, error, text);
       }

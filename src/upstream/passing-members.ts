@@ -6,24 +6,34 @@ import { isMembers } from '../domain/values/members.ts';
  * be decoded although nothing in it changed. Such a member is left out of the hash of a body, once enough answers have
  * differed in it and in nothing else.
  *
- * The fingerprint of a body is its sha256, or, if it has such members, that of the rest and then each member by name:
- * `|generated_at=1f0c9a52`, or `|generated_at` if it is left out.
+ * The fingerprint of a body is its sha256. Once a decoded answer has changed nothing, its members are suspected. The fingerprint of
+ * a body with such members is the sha256 of the rest and then each member by name: `|generated_at=1f0c9a52`, or
+ * `|generated_at` if it is left out.
  */
 
 /** Answers, and products among them, that must differ in nothing but a member before it is left out. */
 const enough = { answers: 20, products: 5 };
 /** One in so many answers is decoded whole although its fingerprint is known. */
 const wholeEvery = 20;
+/** Members that are suspected at most. */
 const mostMembers = 4;
 const nameForm = /^[\w-]{1,40}$/;
+
+/** A decoded answer about a product of which an earlier one is stored. */
+interface Decoded {
+  readonly product_id: number;
+  /** Fingerprints of the earlier answer and of this one. */
+  readonly before: string;
+  readonly after: string;
+  /** Names of its single members that feed no column. */
+  readonly passing: readonly string[];
+}
 
 /** Members of answers that change from answer to answer and feed no column. Learned by each process from scratch. */
 export class PassingMembers {
   /** Answers and products that differed in nothing but the member, by its name. */
-  readonly #seen = new Map<string, { answers: number; readonly products: Set<number> }>();
-  /** Members that are left out. */
-  readonly #leftOut = new Set<string>();
-  /** Members that were left out until an answer that differed in nothing else changed the mirror. */
+  readonly #suspected = new Map<string, { answers: number; readonly products: Set<number> }>();
+  /** Members that are suspected no more: an answer that differed in nothing else changed the mirror. */
   readonly #mattering = new Set<string>();
   /** Answers whose fingerprint left something out, since the last one that was decoded whole. */
   #sinceWhole = 0;
@@ -41,52 +51,67 @@ export class PassingMembers {
       at = to;
     }
     const values = spans.map(([from, to]) => hash('sha256', body.subarray(from, to)).slice(0, 8));
-    const members = names.map((name, index) => (this.#leftOut.has(name) ? `|${name}` : `|${name}=${values[index]}`));
+    const members = names.map((name, index) => (this.#isLeftOut(name) ? `|${name}` : `|${name}=${values[index]}`));
     return sum.update(body.subarray(at)).digest('hex') + members.join('');
   }
 
-  /** Returns a stored fingerprint as `of` returns it now: without the values of members that have been left out since. */
-  asNow(fingerprint: string): string {
-    const [rest = '', ...members] = fingerprint.split('|');
-    const now = members.map((member) => (this.#leftOut.has(nameIn(member)) ? nameIn(member) : member));
-    return [rest, ...now].join('|');
+  /** Returns those names that are suspected. */
+  suspectedOf(names: readonly string[]): string[] {
+    return names.filter((name) => this.#suspected.has(name));
   }
 
   /** Returns whether an answer about to be requested has to be decoded whole, whatever its fingerprint is. */
   isWholeDue(known: string): boolean {
-    if (!membersIn(known).some((name) => this.#leftOut.has(name))) return false;
+    if (!membersIn(known).some((name) => this.#isLeftOut(name))) return false;
     this.#sinceWhole = (this.#sinceWhole + 1) % wholeEvery;
     return this.#sinceWhole === 0;
   }
 
-  /** Called with the fingerprints of two successive answers about a product, the second of which was decoded. */
-  differed(product_id: number, before: string, after: string): void {
+  /** Called when a decoded answer has been stored: with whether it changed the mirror. */
+  stored({ product_id, before, after, passing }: Decoded, changed: boolean): void {
+    const names = membersIn(after);
     const [[rest, ...old], [restNow, ...now]] = [before.split('|'), after.split('|')];
-    const names = now.map(nameIn);
-    if (rest !== restNow || names.join() !== old.map(nameIn).join()) return;
-    for (const [index, name] of names.entries()) {
-      if (old[index] === now[index] || this.#leftOut.has(name) || this.#mattering.has(name)) continue;
-      const seen = this.#seen.get(name) ?? { answers: 0, products: new Set() };
-      this.#seen.set(name, seen);
+    const differing =
+      rest === restNow && names.join() === membersIn(before).join()
+        ? names.filter((name, index) => old[index] !== now[index] || now[index] === name)
+        : [];
+    if (changed) {
+      for (const name of differing) {
+        this.#suspected.delete(name);
+        this.#mattering.add(name);
+      }
+      return;
+    }
+    for (const name of passing) {
+      const isRoom = this.#suspected.size + this.#mattering.size < mostMembers;
+      if (isRoom && !this.#mattering.has(name) && !this.#suspected.has(name))
+        this.#suspected.set(name, { answers: 0, products: new Set() });
+    }
+    for (const name of differing) {
+      const seen = this.#suspected.get(name);
+      if (seen === undefined) continue;
       seen.answers += 1;
       if (seen.products.size < enough.products) seen.products.add(product_id);
-      if (seen.answers >= enough.answers && seen.products.size >= enough.products) this.#leftOut.add(name);
     }
   }
 
-  /** Called when an answer with this fingerprint was expected to change nothing and changed the mirror. */
-  matters(fingerprint: string): void {
-    for (const name of membersIn(fingerprint)) {
-      this.#seen.delete(name);
-      this.#leftOut.delete(name);
-      this.#mattering.add(name);
-    }
+  #isLeftOut(name: string): boolean {
+    const seen = this.#suspected.get(name);
+    return seen !== undefined && seen.answers >= enough.answers && seen.products.size >= enough.products;
   }
 }
 
 /** Returns the names of the members in a fingerprint. */
 export function membersIn(fingerprint: string): string[] {
   return fingerprint.split('|').slice(1).map(nameIn);
+}
+
+/** Returns the names of the members that a fingerprint leaves out: what is stored of them is not kept current. */
+export function leftOutIn(fingerprint: string): string[] {
+  return fingerprint
+    .split('|')
+    .slice(1)
+    .filter((member) => nameIn(member) === member);
 }
 
 /** Returns the names of the single values in the JSON of members that feed no column. */

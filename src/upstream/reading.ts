@@ -9,8 +9,8 @@ export type Reading<Value> =
       readonly hash: string;
       readonly sent_at: Instant;
       readonly bytes: number;
-      /** Set if the bytes differ from the last answer's in nothing that fed a column so far; called if they do change one. */
-      readonly matters?: () => void;
+      /** Called with whether the stored answer changed the mirror. Absent: there was no earlier answer to compare with. */
+      readonly stored?: (changed: boolean) => void;
     }
   | { readonly kind: 'unchanged'; readonly hash: string; readonly sent_at: Instant; readonly bytes: number }
   | Exclude<Outcome, { kind: 'answer' }>;

@@ -308,6 +308,7 @@ const record: ProductView['explanation']['records'][number] = {
   failure: null,
   off_sale_at: null,
   unanswered_at: null,
+  left_out: ['generated_at'],
 };
 
 /** A product of which everything can be said that its view has words for. */
@@ -337,6 +338,7 @@ export const view: ProductView = {
         edition: 'en',
         from: null,
         to: null,
+        left_out: [],
         failures: 3,
         failed_at: now - hour,
         failure: 'bad-answer: variants[2].price: expected an amount, found "free"',

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
@@ -80,6 +82,34 @@ function store(
   );
   return changed + added;
 }
+
+/** Returns how many pages of a table or an index some work writes to the log. */
+function written({ mirror }: TestMirror, name: string, work: () => void): number {
+  const pageBytes = 4096;
+  const db = new Database(mirror.path);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  work();
+  const pages = new Set(db.prepare<[string], number>('SELECT pageno FROM dbstat WHERE name = ?').pluck().all(name));
+  db.close();
+  const log = readFileSync(`${mirror.path}-wal`);
+  let found = 0;
+  for (let at = 32; at < log.length; at += 24 + pageBytes) if (pages.has(log.readUInt32BE(at))) found += 1;
+  return found;
+}
+
+it('a date of which only the tickets left differ leaves the index of prices as it is', () => {
+  using test = testMirror();
+  put(test);
+  store(test, { from: 0 }, answer({ 0: form(1850), 1: form(900) }, day(1)));
+  const again = (later: Record<number, DayForm>, ms: number) =>
+    written(test, 'day_by_price', () =>
+      store(test, { from: 0, sent_at: now + ms, hash: `${ms}` }, answer(later, day(1))),
+    );
+  expect(again({ 0: form(1850, 4), 1: form(900) }, 1000)).toBe(0);
+  expect(test.all('SELECT availability FROM availability_days')).toEqual([{ availability: 4 }, { availability: 5 }]);
+  // The control.
+  expect(again({ 0: form(1950, 4), 1: form(900) }, 2000)).toBeGreaterThan(0);
+});
 
 it('a covered date without tickets is sold out, one never fetched has no row', () => {
   using test = testMirror();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Explanation } from '../../src/sync/reports/explain.ts';
-import { explainedFacts } from '../../src/sync/reports/explain-text.ts';
+import { explainedFacts, leftOutMembers } from '../../src/sync/reports/explain-text.ts';
 import { now, view } from '../admin/known-status.ts';
 
 const hour = 3_600_000;
@@ -54,6 +54,16 @@ it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([
   ['Costs', { calls_per_day: 0.25 }, ['0.3 calls a day']],
 ])('%s: %o', (heading, given, says) => {
   expect(said(heading, given)).toEqual(says);
+});
+
+it('a member that is not kept current is named, and no other part', () => {
+  const [record] = records;
+  const text =
+    '2026-11-21 to 2026-12-21 (EUR): not kept current, because it differs in every answer and feeds no column: ';
+  expect(leftOutMembers(view.explanation)).toEqual([`${text}generated_at`]);
+  const kept = records.map((each) => ({ ...each, left_out: [] }));
+  expect(record?.left_out).toEqual(['generated_at']);
+  expect(leftOutMembers({ ...view.explanation, records: kept })).toEqual([]);
 });
 
 it('what the list says of changes is told with when its own entry changed, if it did', () => {

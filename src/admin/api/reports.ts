@@ -54,6 +54,7 @@ const record = z.object({
   failure: maybe,
   off_sale_at: never,
   unanswered_at: never,
+  left_out: z.array(text),
 });
 
 const claims = z.array(

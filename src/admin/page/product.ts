@@ -10,6 +10,7 @@ import {
   closureCells,
   closureHeadings,
   explainedFacts,
+  leftOutMembers,
   partOf,
   recordCells,
   recordHeadings,
@@ -211,10 +212,11 @@ ${
 `;
 }
 
-function recordsPart({ records }: Explanation, now: number): Html {
-  const rows = records.map((record) => recordCells(record, now));
+function recordsPart(found: Explanation, now: number): Html {
+  const rows = found.records.map((record) => recordCells(record, now));
+  const leftOut = leftOutMembers(found);
   return html`<section class="wide"><h2>Reads</h2>
-${tableOf('When and why each part was read, and will be', columnsOf(recordHeadings), rows)}</section>
+${tableOf('When and why each part was read, and will be', columnsOf(recordHeadings), rows)}${leftOut.length === 0 ? null : html`<ul>${leftOut.map((each) => html`<li>${each}</li>`)}</ul>`}</section>
 `;
 }
 

@@ -78,6 +78,11 @@ export class Siblings {
     return this.#open.size === 0;
   }
 
+  /** Returns whether there is a suspicion about a group. */
+  isOpen(group: string): boolean {
+    return this.#open.has(group);
+  }
+
   /** Returns the probability that a record of the group, last read at `read_at`, has changed with its siblings. */
   jump(group: string, read_at: number, belief: SignalBelief): number {
     const open = this.#open.get(group);

@@ -22,14 +22,14 @@ type DatesSaid = Pick<AvailabilityAnswer, 'days'> | 'off-sale' | null;
 
 const noDates = { dates: 0, lowest_price: null };
 
-/** Passes on the claims of an answer about a window of dates. */
+/** Passes on the claims of an answer about a window of dates. `shows`: it has dates that can be bought. */
 export function judgeDates(
   { mirror, evidence, policy, clock }: Sync,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
   by: { readonly sent_at: Instant; readonly withdraws?: boolean },
-): ClaimVerdict {
+): ClaimVerdict & { readonly shows: boolean } {
   const product = mirror.catalogue.products.find(record.product_id);
   // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
@@ -44,7 +44,7 @@ export function judgeDates(
       : null;
   const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
   const reach = record.part === 0 ? 'near' : 'far';
-  return evidence.judge(
+  const verdict = evidence.judge(
     record,
     [
       { subject: `${reach}-dates`, shown: shown.dates, said: said.dates },
@@ -63,6 +63,7 @@ export function judgeDates(
     ],
     { ...by, reason: record.due_reason },
   );
+  return { ...verdict, shows: said.dates > 0 };
 }
 
 function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>): { dates: number; lowest_price: number | null } {

@@ -127,6 +127,8 @@ export async function readAvailability(
   let sent_at = Number.POSITIVE_INFINITY;
   const found: Found = { changed: false, noticed: [] };
   let body_hash: string | null = null;
+  /** Whether the window has dates to buy, if one answer has all its dates. */
+  let shows: boolean | null = null;
   let known = record.body_hash;
   let look: Due | null = null;
   /** True once a part of the answer has removed data: a later part then withdraws no claim. */
@@ -145,6 +147,7 @@ export async function readAvailability(
         sent_at: instant(sent_at),
         ...found,
         body_hash,
+        shows,
         unanswered_at: unanswered_at === null ? null : instant(unanswered_at),
         current,
         look,
@@ -199,13 +202,15 @@ export async function readAvailability(
         const current = mirror.schedule.records.find(record);
         // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
         if (same && !isStored(reading, current)) return 'superseded';
-        body_hash = whole && still.length === 0 && covered.asAsked ? reading.hash : null;
+        const isWhole = whole && still.length === 0 && covered.asAsked;
+        body_hash = isWhole ? reading.hash : null;
         sent_at = Math.min(sent_at, reading.sent_at);
         const isLast = requests.endsWith(still) && !taken;
         const verdict = judgeDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
           sent_at: reading.sent_at,
           withdraws: isLast,
         });
+        shows = isWhole ? verdict.shows : null;
         if (verdict.kind === 'keep') {
           settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: verdict.next });
           return 'kept';
@@ -215,7 +220,7 @@ export async function readAvailability(
         const where = { from: answered.from, today: window.today, product, readBefore } as const;
         const effect = storeAnswer(ports, record, where, cut);
         note(found, effect);
-        if (effect.changed && cut.kind === 'read') cut.matters?.();
+        if (cut.kind === 'read') cut.stored?.(effect.changed);
         if (record.due_reason === 'live-check')
           applyElsewhere(ports, record, { ...where, to: answered.to }, cut, effect);
         if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
@@ -252,7 +257,8 @@ function settleWindow(
     noticed,
     look,
     ...read
-  }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found & { readonly look: Due | null },
+  }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> &
+    Found & { readonly look: Due | null; readonly shows: boolean | null },
 ): void {
   // Another read of the product may have been stored since this one was sent.
   const off_before = ports.mirror.catalogue.products.datesOffAt(record.product_id);
@@ -266,7 +272,8 @@ function settleWindow(
           reason: 'retry',
         } as const);
   const { product_id, edition: currency } = record;
-  const shows = ports.mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
+  const shows =
+    read.shows ?? ports.mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
   const sooner = soonest([again, incoming, look, shows ? null : lookAtFirst(ports, record, read.sent_at)]);
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, shows, cadence: window.every, product, sooner });

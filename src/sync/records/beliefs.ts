@@ -53,6 +53,6 @@ export function siblingGroups({ mirror }: Sync, { product_id, edition, part }: R
 export function siblingJump(ports: Sync, record: RecordKey, read_at: Instant): number {
   const { mirror, siblings } = ports;
   if (siblings.areQuiet()) return 0;
-  const groups = siblingGroups(ports, record);
+  const groups = siblingGroups(ports, record).filter(({ name }) => siblings.isOpen(name));
   return either(groups.map(({ name, subject }) => siblings.jump(name, read_at, mirror.schedule.signals.of(subject))));
 }

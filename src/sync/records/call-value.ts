@@ -112,19 +112,6 @@ export function surveyDueAt({ mirror, policy }: Sync): number | null {
   return surveyed_at === null ? 0 : surveyed_at + holdsMs;
 }
 
-/**
- * Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth the price of a
- * call.
- */
-export function dueAfterRead(ports: Sync, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
-  return dueWith(ports, record, read, volatility, siblingJump(ports, record, read.fetched_at));
-}
-
-/** Returns the same as if nothing were known about its siblings. */
-export function dueAlone(ports: Sync, record: RecordKey, read: PlannedRead, volatility: Volatility): Due {
-  return dueWith(ports, record, read, volatility, 0);
-}
-
 /** A read of a product's record, and what its next one depends on. */
 interface PlannedRead {
   readonly fetched_at: Instant;
@@ -132,12 +119,16 @@ interface PlannedRead {
   readonly product: KnownProduct;
 }
 
-function dueWith(
+/**
+ * Returns when a record is due after a read at `fetched_at`: by its cadence, or sooner if that is worth the price of a
+ * call. `shared`: the probability that it has changed together with its siblings since.
+ */
+export function dueAfterRead(
   ports: Sync,
   record: RecordKey,
   { fetched_at, cadence, product }: PlannedRead,
   volatility: Volatility,
-  shared: number,
+  shared = siblingJump(ports, record, fetched_at),
 ): Due {
   const { price, floor, interest, walk_every } = marketOf(ports);
   if (interest === null) return dueByCadence(record, fetched_at, cadence);

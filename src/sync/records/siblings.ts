@@ -5,7 +5,7 @@ import { either } from '../../domain/schedule/signal.ts';
 import { stillTrue } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed, siblingGroups, siblingJump } from './beliefs.ts';
-import { dueAfterRead, dueAlone } from './call-value.ts';
+import { dueAfterRead } from './call-value.ts';
 import type { Sync } from './context.ts';
 import { cadenceOfRecord } from './reschedule.ts';
 
@@ -34,7 +34,8 @@ export function noteSiblings(ports: Sync, record: RecordFacts, read: AnsweredRea
   countEarly(ports, record, read);
   const otherwise = 1 - stillTrue(believed(record), at - fetched_at);
   const others = new Map<number, RecordFacts>();
-  const shared = siblingGroups(ports, record).map(({ kind, id, name, subject }) => {
+  const groups = siblingGroups(ports, record).filter(({ name }) => changed || siblings.isOpen(name));
+  const shared = groups.map(({ kind, id, name, subject }) => {
     const before = mirror.schedule.signals.of(subject);
     const othersReadAt = () => {
       const found = mirror.schedule.siblings.of(record, kind, id);
@@ -54,7 +55,7 @@ function countEarly(ports: Sync, record: RecordFacts, { sent_at, cadence, worth 
   const fetched_at = instant(record.fetched_at ?? 0);
   if (worth === undefined || record.due_reason !== 'likely-changed' || siblingJump(ports, record, fetched_at) === 0)
     return;
-  const alone = dueAlone(ports, record, { fetched_at, cadence, product: worth }, believed(record));
+  const alone = dueAfterRead(ports, record, { fetched_at, cadence, product: worth }, believed(record), 0);
   ports.siblings.readEarly(sent_at - fetched_at, alone.at - fetched_at);
 }
 
@@ -63,11 +64,12 @@ function bringForward(ports: Sync, record: RecordFacts): void {
   const waits = record.due_reason === 'likely-changed' || record.due_reason === 'cadence-elapsed';
   if (record.fetched_at === null || record.failures > 0 || !waits) return;
   const fetched_at = instant(record.fetched_at);
-  if (siblingJump(ports, record, fetched_at) === 0) return;
+  const shared = siblingJump(ports, record, fetched_at);
+  if (shared === 0) return;
   const product = mirror.catalogue.products.find(record.product_id);
   if (product === null) return;
   const cadence = cadenceOfRecord(policy.of(product.category), record, product);
-  const due = dueAfterRead(ports, record, { fetched_at, cadence, product }, believed(record));
+  const due = dueAfterRead(ports, record, { fetched_at, cadence, product }, believed(record), shared);
   const at = instant(Math.max(due.at, clock.now()));
   if (due.reason === 'likely-changed' && at < record.due_at) mirror.schedule.records.setDue(record, { ...due, at });
 }

@@ -88,6 +88,16 @@ export function unansweredDates({ records }: Explanation, now: number): string[]
     );
 }
 
+/** Returns one sentence for each part whose answers have members that are not kept current. */
+export function leftOutMembers({ records }: Explanation): string[] {
+  return records
+    .filter(({ left_out }) => left_out.length > 0)
+    .map(
+      (each) =>
+        `${partOf(each)} (${each.edition}): not kept current, because it differs in every answer and feeds no column: ${printable(each.left_out.join(', '))}`,
+    );
+}
+
 /** Describes how reliable a subscription that covers the product is. */
 function announces({ subscription_id, trust, trusted }: Explanation['announced_by'][number]): string {
   const said =

@@ -10,6 +10,7 @@ import { venueToday } from '../../domain/time/venue.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
+import { leftOutIn } from '../../upstream/passing-members.ts';
 import { believed } from '../records/beliefs.ts';
 import type { Policy } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
@@ -117,6 +118,11 @@ export interface ExplainedRecord {
    * had all dates.
    */
   readonly unanswered_at: number | null;
+  /**
+   * Members of its answers that are not kept current: they differ in every answer and feed no column. An answer in which
+   * nothing else differs counts as unchanged.
+   */
+  readonly left_out: readonly string[];
 }
 
 const dayMs = 86_400_000;
@@ -239,5 +245,6 @@ function explainRecord(record: RecordDetail, cadence_ms: number): Omit<Explained
     failure,
     off_sale_at: record.off_sale_at,
     unanswered_at: record.unanswered_at,
+    left_out: leftOutIn(record.body_hash ?? ''),
   };
 }

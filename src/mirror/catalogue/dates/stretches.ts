@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../../clock.ts';
 import type { DayForm } from '../../../domain/catalogue/availability.ts';
 import { type DateStretch, notBegun, stretchesOf } from '../../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../../domain/catalogue/variant.ts';
-import { type Bound, listed, type Writes } from '../../../sqlite/statements.ts';
+import { type Bound, listed, pick, type Writes } from '../../../sqlite/statements.ts';
 import { query, upsert } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import { variantTypes } from '../variant-types.ts';
@@ -37,7 +37,11 @@ export interface StretchTable {
 /** Dates as a JSON array. */
 type Moved = { readonly dates: string; readonly window_id: number };
 
-const shown = ['from_at', 'state', 'lowest_price', 'lowest_adult_price', 'price_variant_type', 'max_tickets', 'availability', 'counted_until_at', 'window_id'] as const; // biome-ignore format: a list of columns
+/** Columns that change with each ticket sold. No index has them. */
+const counts = ['availability', 'counted_until_at'] as const;
+const shown = ['from_at', 'state', 'lowest_price', 'lowest_adult_price', 'price_variant_type', 'max_tickets', ...counts, 'window_id'] as const; // biome-ignore format: a list of columns
+
+const isCount: ReadonlySet<(typeof shown)[number]> = new Set(counts);
 
 export function stretchTable(db: Writes): StretchTable {
   const ofDate = db.rows(({ product_id, currency, date }: Bound<DateKey>) =>
@@ -59,6 +63,16 @@ export function stretchTable(db: Writes): StretchTable {
       .orderBy('until_at'),
   );
   const put = db.change(upsert('day', ['product_id', 'currency', 'date', 'until_at'], shown));
+  // Apart: the index is written only where something else differs.
+  const recount = db.change((bound: Bound<DateKey & Stretch>) =>
+    query
+      .updateTable('day')
+      .set(pick(bound, counts))
+      .where('product_id', '=', bound.product_id)
+      .where('currency', '=', bound.currency)
+      .where('date', '=', bound.date)
+      .where('until_at', '=', bound.until_at),
+  );
   const drop = db.change(({ product_id, currency, date, until_at }: Bound<DateKey & { until_at: Instant }>) =>
     query
       .deleteFrom('day')
@@ -90,8 +104,9 @@ export function stretchTable(db: Writes): StretchTable {
       for (const stretch of after) {
         const known = left.get(stretch.until_at);
         left.delete(stretch.until_at);
-        if (known === undefined || shown.some((column) => known[column] !== stretch[column]))
-          put.run({ ...key, ...stretch });
+        const differing = shown.filter((column) => known?.[column] !== stretch[column]);
+        if (known === undefined || differing.some((column) => !isCount.has(column))) put.run({ ...key, ...stretch });
+        else if (differing.length > 0) recount.run({ ...key, ...stretch });
       }
       for (const until_at of left.keys()) drop.run({ ...key, until_at });
     },
