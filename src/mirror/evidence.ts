@@ -211,7 +211,7 @@ export function evidenceReads(db: Reads): EvidenceReads {
   const count = (subject: Subject) => counted.get({ subject }) ?? { pending: 0, applied: 0 };
   const claiming = (subject: Subject) => count(subject).pending + count(subject).applied;
   const able = (subject: Subject) =>
-    showing(subject, null) + (subjects[subject] === 'less' ? count(subject).applied : 0);
+    showing(subject, null) + (subjects[subject].kind === 'less' ? count(subject).applied : 0);
   const all = (): StoredHold[] =>
     holds.all().map((row) => ({ ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) }));
   return {

@@ -89,7 +89,7 @@ export function judgeHold(
   if (last(takenBack.samples)?.every((share) => share <= takenBack.share)) return 'taken-back';
   const agreed = last(agreeing.samples)?.every((share) => share >= agreeing.share);
   const isWhole = able >= whole.records && claiming > whole.share * (claiming + contradicting);
-  return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject]] ? 'agreed' : 'goes-on';
+  return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject].kind] ? 'agreed' : 'goes-on';
 }
 
 /**

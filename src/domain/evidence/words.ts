@@ -3,23 +3,6 @@ import { moneyText } from '../values/money.ts';
 import { limitOf, type Subject, subjects } from './claims.ts';
 import { decisionAt, type Hold, isOpen } from './hold.ts';
 
-/** The claims of each subject, for people. */
-const texts: Readonly<Record<Subject, string>> = {
-  products: 'products missing from the list',
-  'sale-status': 'products off sale',
-  'near-dates': 'near dates all sold out',
-  'far-dates': 'far dates all sold out',
-  variants: 'variants all gone',
-  texts: 'texts gone',
-  'from-prices': 'product prices moved by more than a factor of 2',
-  'near-prices': 'prices of near dates moved by more than a factor of 2',
-  'far-prices': 'prices of far dates moved by more than a factor of 2',
-};
-
-export function subjectText(subject: Subject): string {
-  return texts[subject];
-}
-
 /** Returns the commands that decide a hold. */
 export function whatToType(subject: Subject): string[] {
   return [`catalogued held approve ${subject}`, `catalogued held reject ${subject}`];
@@ -38,7 +21,7 @@ export function heldText(held: ToldHold, now: number): string {
   const { subject, examples } = held;
   const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
   const such = some === '' ? '' : `, such as product ${some}`;
-  return `${subject}, ${texts[subject]}: ${shareText(held)}${such}; ${stateText(held, now)}`;
+  return `${subject}, ${subjects[subject].text}: ${shareText(held)}${such}; ${stateText(held, now)}`;
 }
 
 /** Returns how many records make the claim, of how many. */
@@ -70,19 +53,9 @@ export function isTold(held: ToldHold): boolean {
 
 /** Returns a shown or claimed amount as text: how much of a record there is, or its lowest price. */
 export function amountText(subject: Subject, edition: string, amount: number | null): string {
-  if (subjects[subject] === 'price') return amount === null ? 'no price' : moneyText(amount, currencyOf(edition));
-  const some = (amount ?? 0) > 0;
-  switch (subject) {
-    case 'products':
-      return some ? 'listed' : 'missing';
-    case 'sale-status':
-      return some ? 'on sale' : 'off sale';
-    case 'texts':
-    case 'variants':
-      return some ? `${number(amount ?? 0)} ${subject}` : 'none';
-    default:
-      return some ? `${number(amount ?? 0)} dates` : 'none';
-  }
+  const { kind, some, none } = subjects[subject];
+  if (kind === 'price') return amount === null ? none : moneyText(amount, currencyOf(edition));
+  return amount === null || amount === 0 ? none : some.replace('#', number(amount));
 }
 
 /** Returns the currency of an edition: the edition of dates is a currency; that of a list ends with it. */

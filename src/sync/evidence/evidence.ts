@@ -131,7 +131,7 @@ export class Evidence implements ClaimJudge {
   }
 
   #guardOf(subject: Subject) {
-    return this.#ports.policy.held[subjects[subject]];
+    return this.#ports.policy.held[subjects[subject].kind];
   }
 
   #whole(subject: Subject): Whole {
@@ -318,7 +318,7 @@ export class Evidence implements ClaimJudge {
     const until = instant(this.#now() + decidedMs);
     const holds = this.#evidence
       .holds()
-      .filter((each) => isOpen(each) && (each.subject === kind || subjects[each.subject] === kind));
+      .filter((each) => isOpen(each) && (each.subject === kind || subjects[each.subject].kind === kind));
     if (holds.length === 0)
       throw new CataloguedError('not-held', `nothing of ${kind} is held`, {
         exitCode: exitCodes.usage,

@@ -1,6 +1,6 @@
-import type { Subject } from '../../domain/evidence/claims.ts';
+import { type Subject, subjects } from '../../domain/evidence/claims.ts';
 import { holdStanding } from '../../domain/evidence/hold.ts';
-import { amountText, subjectText } from '../../domain/evidence/words.ts';
+import { amountText } from '../../domain/evidence/words.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { duration } from '../../format.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
@@ -83,6 +83,6 @@ export function claimTexts(claims: readonly ExplainedClaim[], now: number): stri
       held: `held for ${duration(now - since)}, because too many claim the same, and shown as before, as stale; ${again}; catalogued held list`,
       applied: `believed ${duration(now - since)} ago, ${again}`,
     };
-    return `${subjectText(subject)} (${of}): ${from_to}; ${states[state]}`;
+    return `${subjects[subject].text} (${of}): ${from_to}; ${states[state]}`;
   });
 }
