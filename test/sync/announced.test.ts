@@ -83,7 +83,7 @@ it.each([
     }), // biome-ignore format: one row
   );
   using db = open(harness);
-  db.prepare("INSERT OR REPLACE INTO _absence VALUES (?, 2, 0, 0, 'gone', 0)").run(product.id);
+  db.prepare("INSERT OR REPLACE INTO _absence VALUES ('products', ?, 2, 0, 0, 'gone', 0)").run(product.id);
   expect(await harness.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
 });
 

@@ -12,6 +12,7 @@ import {
 } from '../../domain/sale/short-list.ts';
 import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
+import type { DroppedByWalks } from '../../mirror/catalogue/walked.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
@@ -30,12 +31,30 @@ export interface List<Entry> {
   id(entry: Entry): number;
   /** Stores a page. `walk`: the start of this attempt, and the number of the page. */
   store(page: Page<Entry>, sent_at: Instant, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
-  /**
-   * Called at the end of the list. Only a `complete` walk proves that absent rows are gone. `unusable` counts rows
-   * whose ids are unknown.
-   */
-  finished(end: { complete: boolean; started_at: Instant; rows: number; unusable: number }): void;
+  /** Called at the end of the list. */
+  finished(end: FinishedWalk): void;
   readonly signal: AbortSignal;
+}
+
+/** Only a `complete` walk proves that absent rows are gone. `unusable` counts rows whose ids are unknown. */
+interface FinishedWalk {
+  readonly complete: boolean;
+  readonly started_at: Instant;
+  readonly rows: number;
+  readonly unusable: number;
+}
+
+/** Drops what walks show to be missing. An empty list, or an unreadable row, does not show it. */
+export function dropMissing(
+  { log }: SyncPorts,
+  { resource, edition, due_reason }: RecordFacts,
+  list: DroppedByWalks,
+  { complete, started_at, rows, unusable }: FinishedWalk,
+): void {
+  if (!complete || rows === 0 || unusable > 0) return;
+  const found = list.dropMissing({ edition, started_at }, { sent_at: started_at, reason: due_reason });
+  if (found.missing > found.dropped)
+    log.error(found, `many ${resource} are missing from the list: keeping them until three lists agree`);
 }
 
 /** The most attempts to walk a list: paging drifts, and a walk that repeats rows has missed others. */

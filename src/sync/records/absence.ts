@@ -9,20 +9,15 @@ import {
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Absent } from '../../mirror/catalogue/removals.ts';
+import type { CompleteWalk } from '../../mirror/catalogue/walked.ts';
 import type { ClaimVerdict, Sync } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
-/** A complete walk over the primary list. */
-interface CompleteWalk {
-  readonly edition: string;
-  readonly started_at: Instant;
-}
-
 /** Judges the products missing from a complete walk over the primary list. */
 export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
-  const { mirror, policy, clock } = ports;
+  const { mirror, policy } = ports;
   const { removals, evidence } = mirror;
-  removals.note({ ...walk, now: clock.now(), included: policy.included });
+  removals.note({ ...walk, included: policy.included });
   const absent = removals.absent();
   const missing = new Set(absent.map(({ product_id }) => product_id));
   for (const { subject, ...claim } of evidence.pending('products'))
