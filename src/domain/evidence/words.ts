@@ -59,6 +59,6 @@ export function amountText(subject: Subject, edition: string, amount: number | n
 }
 
 /** Returns the currency of an edition: the edition of dates is a currency; that of a list ends with it. */
-function currencyOf(edition: string): string {
+export function currencyOf(edition: string): string {
   return edition.split('/').at(-1) ?? edition;
 }

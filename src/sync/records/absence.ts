@@ -20,7 +20,7 @@ export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
   removals.note({ ...walk, included: policy.included });
   const absent = removals.absent();
   const missing = new Set(absent.map(({ product_id }) => product_id));
-  for (const { subject, ...claim } of evidence.pending('products'))
+  for (const { subject, ...claim } of evidence.claims('products', 'pending'))
     if (!missing.has(claim.product_id)) evidence.drop({ ...claim, subject });
   // A product shown by its own read since then exists, regardless of the list.
   for (const { product_id } of absent.filter((facts) => !isThere(facts)))
