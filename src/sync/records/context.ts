@@ -112,8 +112,6 @@ export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;
 export interface RefusalJudge {
   /** Returns how far a refusal reaches. If it may concern more than its record, requests other records first. */
   judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach>;
-  /** Does the same in the background, for a caller that does not wait. */
-  note(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): void;
   /** Returns the service's message if it refuses the key, else null. */
   keyRefused(): string | null;
   /** Makes one small call a minute while the key is refused. */
