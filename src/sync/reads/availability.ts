@@ -103,8 +103,8 @@ export async function refreshAvailability(
 function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
   const { mirror, clock } = ports;
   mirror.transaction(() => {
-    const off_before = mirror.products.datesOffAt(record.product_id);
-    mirror.records.astray(record, instant(record.unanswered_at ?? clock.now()));
+    const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
+    mirror.schedule.records.astray(record, instant(record.unanswered_at ?? clock.now()));
     release(ports, record, { sent_at: clock.now(), off_before });
   });
 }
@@ -192,10 +192,11 @@ export async function readAvailability(
     const { dates: answered, still } = covered;
     const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
     const same = reading.kind === 'unchanged';
-    if (same && confirmed !== undefined && isStored(reading, mirror.records.find(record))) confirmed(reading.sent_at);
+    if (same && confirmed !== undefined && isStored(reading, mirror.schedule.records.find(record)))
+      confirmed(reading.sent_at);
     const stored = await commit(
       () => {
-        const current = mirror.records.find(record);
+        const current = mirror.schedule.records.find(record);
         // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
         if (same && !isStored(reading, current)) return 'superseded';
         body_hash = whole && still.length === 0 && covered.asAsked ? reading.hash : null;
@@ -232,7 +233,7 @@ export async function readAvailability(
   if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, requests.astray());
   if (requests.unanswered.length > 0)
     await commit(() => {
-      if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
+      if (record.job_id !== null) mirror.schedule.jobs.giveUp(record, record.job_id);
       settle();
       return 'stored';
     }, 'changed');
@@ -254,7 +255,7 @@ function settleWindow(
   }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> & Found & { readonly look: Due | null },
 ): void {
   // Another read of the product may have been stored since this one was sent.
-  const off_before = ports.mirror.products.datesOffAt(record.product_id);
+  const off_before = ports.mirror.catalogue.products.datesOffAt(record.product_id);
   const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
   // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
   const again =
@@ -265,7 +266,7 @@ function settleWindow(
           reason: 'retry',
         } as const);
   const { product_id, edition: currency } = record;
-  const shows = ports.mirror.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
+  const shows = ports.mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
   const sooner = soonest([again, incoming, look, shows ? null : lookAtFirst(ports, record, read.sent_at)]);
   const found = { ...read, noticed: noticed.length > 0 };
   settleStored(ports, record, { ...found, shows, cadence: window.every, product, sooner });
@@ -278,18 +279,19 @@ function settleWindow(
  * an answer could remove. Null: not needed.
  */
 function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
-  if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.records.isAllEmpty())) return null;
+  if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.schedule.records.isAllEmpty())) return null;
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 
 /** Returns the product and window of a record. `readBefore`: any date of the window was read before. */
 function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, part, fetched_at }: RecordFacts) {
-  const product = mirror.products.find(product_id);
+  const product = mirror.catalogue.products.find(product_id);
   const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
   if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
   const { from, to } = window;
   // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
-  const readBefore = fetched_at !== null && mirror.availability.wasRead({ product_id, currency: edition }, from, to);
+  const readBefore =
+    fetched_at !== null && mirror.catalogue.availability.wasRead({ product_id, currency: edition }, from, to);
   return { product, window, readBefore };
 }
 
@@ -394,14 +396,14 @@ function applyElsewhere(
     return form !== undefined && summarise(form).available;
   });
   for (const currency of policy.extent.currencies) {
-    const other = currency === edition ? null : mirror.records.find({ ...record, edition: currency });
+    const other = currency === edition ? null : mirror.schedule.records.find({ ...record, edition: currency });
     if (other === null) continue;
     // The dates stored here are not an answer in that currency, so its next answer is compared day by day even if it is
     // byte-identical.
-    if (mirror.availability.soldOutIn(currency, read, to) > 0) mirror.records.forgetBody(other);
+    if (mirror.catalogue.availability.soldOutIn(currency, read, to) > 0) mirror.schedule.records.forgetBody(other);
     if (differs && other.fetched_at !== null && other.fetched_at < sent_at) {
       const kinds = [{ resource: 'availability', edition: currency, part } as const];
-      mirror.records.bringForward({ kinds, product_ids: [product_id] }, now, 'other-currency');
+      mirror.schedule.records.bringForward({ kinds, product_ids: [product_id] }, now, 'other-currency');
     }
   }
 }
@@ -417,7 +419,7 @@ function storeAnswer(
   const { sent_at, hash } = reading;
   const { availability: tiers, variants } = policy.of(product.category).cadence;
   if (reading.kind === 'unchanged') {
-    mirror.availability.confirm({ product_id, currency, hash, sent_at, today, tiers });
+    mirror.catalogue.availability.confirm({ product_id, currency, hash, sent_at, today, tiers });
     return { changed: false, noticed: [] };
   }
   const now = clock.now();
@@ -428,19 +430,24 @@ function storeAnswer(
   const read = { ...by, source: 'availability' as const, product_id, language };
   // Variants first, because the prices of dates depend on their groups. Variants that no date sells any more are found
   // afterwards.
-  const known = mirror.availability.variantIds(product_id);
-  const newVariants = mirror.variants.store({ ...read, groups: reading.value.groups }, reading.value.variants, known);
+  const known = mirror.catalogue.availability.variantIds(product_id);
+  const newVariants = mirror.catalogue.variants.store(
+    { ...read, groups: reading.value.groups },
+    reading.value.variants,
+    known,
+  );
   // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
   // not listed.
-  if (part === 0) mirror.availability.prune({ product_id, currency }, today);
-  const days = mirror.availability.store(
+  if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
+  const days = mirror.catalogue.availability.store(
     { product_id, currency, from, sent_at, now, hash, today, tiers, reason, readBefore },
     reading.value,
   );
-  const listed = mirror.availability.variantIds(product_id);
+  const listed = mirror.catalogue.availability.variantIds(product_id);
   const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
-  const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.variants.forget(read, listed);
-  if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
+  const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.catalogue.variants.forget(read, listed);
+  if (part === 0)
+    mirror.catalogue.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
   const others = newVariants || lessVariants;
   const noticed = others && days.noticed.length === 0 ? [from] : days.noticed;
   return { changed: days.changed > 0 || others, noticed };

@@ -25,9 +25,9 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
         stale_at: instant(sent_at + cadence),
         reason: record.due_reason,
       };
-      return mirror.experiences.store(entries, read);
+      return mirror.catalogue.experiences.store(entries, read);
     },
-    finished: (end) => dropMissing(ports, record, mirror.experiences, end),
+    finished: (end) => dropMissing(ports, record, mirror.catalogue.experiences, end),
     signal,
   });
 }

@@ -23,10 +23,16 @@ export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: Ab
     store: ({ entries }, sent_at) => {
       pathAnswered(ports, 'tags', sent_at);
       const stale_at = instant(sent_at + cadence);
-      return mirror.tags.store(entries, { language, sent_at, now: clock.now(), stale_at, reason: record.due_reason });
+      return mirror.catalogue.tags.store(entries, {
+        language,
+        sent_at,
+        now: clock.now(),
+        stale_at,
+        reason: record.due_reason,
+      });
     },
     finished: (end) => {
-      if (isPrimary) dropMissing(ports, record, mirror.tags, end);
+      if (isPrimary) dropMissing(ports, record, mirror.catalogue.tags, end);
     },
     signal,
   });
