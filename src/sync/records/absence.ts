@@ -16,7 +16,8 @@ import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walke
 /** Judges the products missing from a complete walk over the primary list. */
 export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
   const { mirror, policy } = ports;
-  const { removals, evidence } = mirror;
+  const { evidence } = mirror;
+  const { removals } = mirror.catalogue;
   removals.note({ ...walk, included: policy.included });
   const absent = removals.absent();
   const missing = new Set(absent.map(({ product_id }) => product_id));

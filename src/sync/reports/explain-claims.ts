@@ -30,7 +30,7 @@ interface ClaimedDates {
 
 /** Explains the claims about a product. */
 export function explainClaims(
-  { evidence }: Pick<MirrorFacts, 'evidence'>,
+  { evidence }: MirrorFacts,
   product_id: number,
   read: readonly RecordDetail[],
   by: { datesOf: (resource: Resource, part: number) => ClaimedDates; extent: Policy['extent']; now: number },
