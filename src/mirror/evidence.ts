@@ -1,7 +1,7 @@
 import type { Instant } from '../clock.ts';
 import { appliedCountsMs, type Subject, subjects } from '../domain/evidence/claims.ts';
 import type { Hold } from '../domain/evidence/hold.ts';
-import { currencyOf, type ToldHold } from '../domain/evidence/words.ts';
+import { currencyOf, type HeldClaims } from '../domain/evidence/words.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
 import { splitListEdition } from '../domain/schedule/record-kinds.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
@@ -19,16 +19,6 @@ export type ClaimKey = RecordKey & { readonly subject: Subject };
 
 /** A hold with the records that its sample asks. */
 export type StoredHold = Hold & { readonly sample: readonly ClaimKey[] };
-
-/** A record under a claim, for people. */
-export interface Example extends Pick<StoredClaim, 'product_id' | 'edition' | 'part' | 'shown' | 'said'> {
-  readonly title: string | null;
-}
-
-/** Held claims of one subject, for display. */
-export interface HeldClaims extends ToldHold, Pick<Hold, 'ended_at'> {
-  readonly examples: readonly Example[];
-}
 
 /** Queries about claims and holds. */
 export interface EvidenceReads {

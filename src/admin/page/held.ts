@@ -1,8 +1,7 @@
 import { limitOf, subjects } from '../../domain/evidence/claims.ts';
 import { isOpen } from '../../domain/evidence/hold.ts';
-import { amountText, stateText, whatToType } from '../../domain/evidence/words.ts';
+import { amountText, type HeldClaims, stateText, whatToType } from '../../domain/evidence/words.ts';
 import { ago, number } from '../../format.ts';
-import type { HeldClaims } from '../../mirror/evidence.ts';
 import type { MirrorStatus } from '../../mirror/status/status.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';

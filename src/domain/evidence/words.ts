@@ -1,6 +1,6 @@
 import { number } from '../../format.ts';
 import { moneyText } from '../values/money.ts';
-import { limitOf, type Subject, subjects } from './claims.ts';
+import { type Claim, limitOf, type Subject, subjects } from './claims.ts';
 import { decisionAt, type Hold, isOpen } from './hold.ts';
 
 /** Returns the commands that decide a hold. */
@@ -8,16 +8,24 @@ export function whatToType(subject: Subject): string[] {
   return [`catalogued held approve ${subject}`, `catalogued held reject ${subject}`];
 }
 
-/** A hold, with the number of records that make its claim. */
-export interface ToldHold extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until'> {
+/** Held claims of one subject, with the number of records that make them. */
+export interface HeldClaims extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until' | 'ended_at'> {
   readonly since: number;
   readonly able: number;
   readonly claiming: number;
-  readonly examples: readonly { readonly product_id: number }[];
+  readonly examples: readonly HeldExample[];
+}
+
+/** A record under a claim, for people. */
+interface HeldExample extends Pick<Claim, 'shown' | 'said'> {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly edition: string;
+  readonly part: number;
 }
 
 /** Describes a hold in one clause, with the word that a person types for it. */
-export function heldText(held: ToldHold, now: number): string {
+export function heldText(held: HeldClaims, now: number): string {
   const { subject, examples } = held;
   const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
   const such = some === '' ? '' : `, such as product ${some}`;
@@ -25,7 +33,7 @@ export function heldText(held: ToldHold, now: number): string {
 }
 
 /** Returns how many records make the claim, of how many. */
-export function shareText({ able, claiming }: Pick<ToldHold, 'able' | 'claiming'>): string {
+export function shareText({ able, claiming }: Pick<HeldClaims, 'able' | 'claiming'>): string {
   const share = able === 0 ? 0 : Math.round((100 * claiming) / able);
   return `${number(claiming)} of ${number(able)} records (${share} %, the limit is ${number(limitOf(able))})`;
 }
@@ -41,13 +49,13 @@ const stateTexts = {
 };
 
 /** Returns the state of a hold, in one clause. */
-export function stateText(held: ToldHold, now: number): string {
+export function stateText(held: HeldClaims, now: number): string {
   const { state } = held;
   return stateTexts[isOpen(held) ? (decisionAt(held, now) ?? state) : state];
 }
 
 /** Returns whether a hold is reported to people. An approved one is not, once no record makes its claim. */
-export function isTold(held: ToldHold): boolean {
+export function isTold(held: HeldClaims): boolean {
   return !(held.decision === 'approved' && held.claiming === 0);
 }
 

@@ -1,34 +1,23 @@
 import type { Instant } from '../../clock.ts';
 import type { AbsenceFacts, DirectAnswer } from '../../domain/sale/absence.ts';
-import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, listed, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query } from '../sql/sql.ts';
 import type { ImageLedger } from './image-ledger.ts';
-import { primaryTitle } from './of-product.ts';
 import { recommending } from './product/alternatives.ts';
 import type { SearchTable } from './search.ts';
 import { type BoundWalk, type ListAbsences, listAbsences } from './walked.ts';
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
 
-/** A product that the list lacks, for people. */
-export interface AbsentProduct extends Absent {
-  readonly title: string | null;
-}
-
-/** Queries about products that the list lacks. */
-export interface RemovalReads {
+/** Products that the list lacks. */
+export interface RemovalTable {
   /**
    * Returns every product that the list lacks, in ascending order; `one` also where only its own read was refused so
    * far.
    */
   absent(): Absent[];
   one(product_id: number): Absent | null;
-  list(): AbsentProduct[];
-}
-
-/** Products that the list lacks. */
-export interface RemovalTable extends RemovalReads {
   /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */
   readonly note: ListAbsences['note'];
   answered(product_id: number, answer: DirectAnswer, at: Instant): void;
@@ -49,35 +38,21 @@ interface OfProduct {
   readonly product_id: number;
 }
 
-export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
-  const absences = listAbsences(db, 'products', expected);
-  return {
-    ...removalReads(db),
-    note: absences.note,
-    ...answers(db),
-    ...withdrawing(db, ports, absences),
-  };
-}
-
 const ofProducts = query.selectFrom('_absence').where('resource', '=', 'products');
 
-export function removalReads(db: Reads): RemovalReads {
+export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
   const absence = ofProducts.select([
     'id as product_id', 'missing_walks', 'first_missing_at', 'last_missing_at', 'answer', 'answered_at',
   ]); // biome-ignore format: a list of columns
-  const missing = absence.where('missing_walks', '>', 0);
-  const absent = db.rows(() => missing.orderBy('id'));
+  const absent = db.rows(() => absence.where('missing_walks', '>', 0).orderBy('id'));
   const one = db.rows(({ product_id }: Bound<OfProduct>) => absence.where('id', '=', product_id));
-  const list = db.rows(() =>
-    missing
-      .select((of) => primaryTitle(of.ref('_absence.id')).as('title'))
-      .orderBy('first_missing_at')
-      .orderBy('id'),
-  );
+  const absences = listAbsences(db, 'products', expected);
   return {
     absent: () => absent.all(),
     one: (product_id) => one.get({ product_id }) ?? null,
-    list: () => list.all(),
+    note: absences.note,
+    ...answers(db),
+    ...withdrawing(db, ports, absences),
   };
 }
 

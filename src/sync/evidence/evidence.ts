@@ -71,7 +71,7 @@ export class Evidence implements ClaimJudge {
   }
 
   #judgeOne(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
-    const { sent_at, reason, announced, decides = true, withdraws = true } = answer;
+    const { sent_at, reason, decides = true, withdraws = true } = answer;
     const { subject } = said;
     const key: ClaimKey = { ...keyOf(record), part: said.part ?? record.part, subject };
     const claim = this.#evidence.claim(key);
@@ -79,7 +79,7 @@ export class Evidence implements ClaimJudge {
       this.#evidence.note({ ...claim, last_at: sent_at });
       return { kind: 'store', next: lookAt(subject, claim.applied_at, sent_at) };
     }
-    const takes = takesAway(said) && announced !== true && (claim === null || !returns(claim, said));
+    const takes = takesAway(said) && (claim === null || !returns(claim, said));
     if (!takes) {
       if (claim !== null && withdraws) this.#evidence.drop(key);
       return harmless;

@@ -17,6 +17,7 @@ import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
 import type { Reading } from '../../upstream/reading.ts';
+import { soonest } from '../evidence/evidence.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
@@ -231,10 +232,8 @@ function shortList<Entry>(
   const { unusable_example } = state;
   mirror.schedule.shortLists.note(key, { ...found, unusable_example }, now);
   if (isSettled(found)) {
-    const sooner = earlier(list.sooner?.(state.started_at) ?? null, {
-      at: instant(state.started_at + settledEveryMs),
-      reason: 'suspicion',
-    });
+    const settled = { at: instant(state.started_at + settledEveryMs), reason: 'suspicion' } as const;
+    const sooner = soonest([list.sooner?.(state.started_at) ?? null, settled]);
     return settleWalk(ports, record, list, { ...end, complete, sooner });
   }
   mirror.schedule.walks.end(key, null);
@@ -289,10 +288,6 @@ function isSameAgain(ports: SyncPorts, { key, state }: End): boolean {
   if (state.attempt > 1) return rows.all === rows.attempt;
   const before = mirror.schedule.shortLists.find(key);
   return before !== null && isSameShortage(before, shortWalkOf(ports, key, countOf(ports, state, rows.all)));
-}
-
-function earlier(one: Due | null, other: Due): Due {
-  return one !== null && one.at < other.at ? one : other;
 }
 
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */

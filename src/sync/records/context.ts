@@ -81,8 +81,6 @@ export interface Ports extends Sync {
 export interface ClaimedBy {
   readonly sent_at: Instant;
   readonly reason: DueReason;
-  /** True: an authenticated notification has announced the removal. */
-  readonly announced?: boolean;
   /** `false`: another read decides about the claims, so the answer is not stored because of them. */
   readonly decides?: boolean;
   /** `false`: a part of an answer. It withdraws no claim, because another part may still make it. */
