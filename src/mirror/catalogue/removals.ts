@@ -1,6 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import type { AbsenceFacts, DirectAnswer } from '../../domain/sale/absence.ts';
-import { type Bound, listed, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query } from '../sql/sql.ts';
 import type { ImageLedger } from './image-ledger.ts';
@@ -20,6 +20,7 @@ export interface RemovalTable {
   one(product_id: number): Absent | null;
   /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */
   readonly note: ListAbsences['note'];
+  /** Notes the answer of a visible product's own read. */
   answered(product_id: number, answer: DirectAnswer, at: Instant): void;
   /** Forgets the 404s of products: they mean nothing about the products, because the service has no such path. */
   forgetGone(): void;
@@ -71,22 +72,15 @@ function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone'> {
   const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
     query
       .insertInto('_absence')
-      .columns(['resource', 'id', 'missing_walks', 'first_missing_at', 'last_missing_at', 'answer', 'answered_at'])
-      .expression(
-        query
-          .selectFrom('_product')
-          .select([
-            sql.lit('products').as('resource'),
-            'product_id',
-            sql.lit(0).as('missing_walks'),
-            at.as('first_missing_at'),
-            at.as('last_missing_at'),
-            answer.as('answer'),
-            at.as('answered_at'),
-          ])
-          .where('product_id', '=', product_id)
-          .where('withdrawn_at', 'is', null),
-      )
+      .values({
+        resource: 'products',
+        id: product_id,
+        missing_walks: 0,
+        first_missing_at: at,
+        last_missing_at: at,
+        answer,
+        answered_at: at,
+      })
       .onConflict((taken) => taken.doUpdateSet({ answer, answered_at: at })),
   );
   const dropSuspects = db.change(() =>

@@ -10,7 +10,7 @@ import { query } from '../sql/sql.ts';
  */
 
 /** Returns the entries that a walk met in any of its attempts. An entry that only a drifting attempt met did exist. */
-export function metBy(resource: Resource, edition: RawBuilder<string>) {
+function metBy(resource: Resource, edition: RawBuilder<string>) {
   return query.selectFrom('_walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
 }
 

@@ -8,7 +8,6 @@ import {
   withdrawal,
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Absent } from '../../mirror/catalogue/removals.ts';
 import type { CompleteWalk } from '../../mirror/catalogue/walked.ts';
 import type { ClaimVerdict, Sync } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
@@ -51,7 +50,9 @@ function claimAbsence(
 /** Makes the reads due that decide about missing products. */
 export function askMissing(ports: Sync): void {
   // While removals are held, a sample is asked.
-  if (!isRemovalHeld(ports)) ask(ports, idsOf(mustBeAsked(ports.mirror.catalogue.removals.absent())));
+  if (isRemovalHeld(ports)) return;
+  const missing = mustBeAsked(ports.mirror.catalogue.removals.absent()).map(({ product_id }) => product_id);
+  ask(ports, missing);
 }
 
 /**
@@ -115,8 +116,4 @@ function ask({ mirror, clock, policy }: Sync, product_ids: readonly number[]): v
       clock.now(),
       'missing-from-list',
     );
-}
-
-function idsOf(products: readonly Pick<Absent, 'product_id'>[]): number[] {
-  return products.map(({ product_id }) => product_id);
 }
