@@ -78,9 +78,7 @@ export function evidenceTable(db: Writes): EvidenceTable {
       ),
   );
   const put = db.change(upsert('_held', ['subject'], ofHold));
-  const end = db.change(({ subject }: Bound<{ subject: Subject }>) =>
-    query.deleteFrom('_held').where('subject', '=', subject),
-  );
+  const end = db.change(({ subject }: OfSubject) => query.deleteFrom('_held').where('subject', '=', subject));
   return {
     ...evidenceReads(db),
     markHeld: marking(db),
@@ -144,36 +142,37 @@ function marking(db: Writes): EvidenceTable['markHeld'] {
   };
 }
 
+type OfSubject = Bound<{ subject: Subject }>;
+
 export function evidenceReads(db: Reads): EvidenceReads {
   const one = db.rows((bound: Bound<ClaimKey>) => query.selectFrom('_claim').selectAll().where(isClaim(bound)));
   const any = db.values(() => query.selectFrom('_claim').select('product_id').limit(1));
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_claim').selectAll().where('product_id', '=', product_id).orderBy('subject'),
   );
-  const ofSubject = ({ subject }: Bound<{ subject: Subject }>) =>
-    query.selectFrom('_claim').where('subject', '=', subject);
-  const counted = db.rows((bound: Bound<{ subject: Subject }>) =>
+  const ofSubject = ({ subject }: OfSubject) => query.selectFrom('_claim').where('subject', '=', subject);
+  const counted = db.rows((bound: OfSubject) =>
     ofSubject(bound).select(({ fn }) => [
       fn.countAll<number>().filterWhere('applied_at', 'is', null).as('pending'),
       fn.countAll<number>().filterWhere('applied_at', 'is not', null).filterWhere('held_at', 'is', null).as('applied'),
     ]),
   );
   const claims = {
-    applied: db.rows((bound: Bound<{ subject: Subject }>) =>
+    applied: db.rows((bound: OfSubject) =>
       ofSubject(bound).selectAll().where('applied_at', 'is not', null).where('held_at', 'is', null),
     ),
-    pending: db.rows((bound: Bound<{ subject: Subject }>) =>
+    pending: db.rows((bound: OfSubject) =>
       ofSubject(bound).selectAll().where('applied_at', 'is', null).orderBy('resource').orderBy('product_id'),
     ),
   };
-  const examples = db.rows(({ limit, subject }: Bound<{ subject: Subject; limit: number }>) =>
-    ofSubject({ subject })
+  const examples = db.rows((bound: OfSubject) =>
+    ofSubject(bound)
       .select(['product_id', 'edition', 'part', 'shown', 'said'])
       .select((of) => primaryTitle(of.ref('_claim.product_id')).as('title'))
       .where('applied_at', 'is', null)
       .orderBy('first_at')
       .orderBy('product_id')
-      .limit(limit),
+      .limit(3),
   );
   const holds = db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
   const showing = counting(db);
@@ -203,7 +202,7 @@ export function evidenceReads(db: Reads): EvidenceReads {
         decision,
         decided_until,
         ended_at,
-        examples: examples.all({ subject, limit: 3 }),
+        examples: examples.all({ subject }),
       })),
   };
 }
