@@ -526,15 +526,17 @@ CREATE INDEX change_at ON _change (at);
 
 CREATE INDEX change_of_product ON _change (product_id, date);
 
--- Products that the list no longer shows.
+-- What the last complete walk of its list lacks; of products also those that so far only their own read refused.
 CREATE TABLE _absence (
-  product_id INTEGER PRIMARY KEY REFERENCES _product,
+  resource TEXT NOT NULL,           -- products, experiences, tags
+  id INTEGER NOT NULL,
   missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
   first_missing_at INTEGER NOT NULL,
   last_missing_at INTEGER NOT NULL,
   answer TEXT CHECK (answer IN ('gone', 'permanently-gone', 'there')),  -- of a direct read since
-  answered_at INTEGER
-) STRICT;
+  answered_at INTEGER,
+  PRIMARY KEY (resource, id)
+) STRICT, WITHOUT ROWID;
 
 -- The last result of each operation whose failure no other row shows: domain/conditions/outcome.ts.
 CREATE TABLE _outcome (
@@ -545,15 +547,6 @@ CREATE TABLE _outcome (
   affected INTEGER NOT NULL,        -- how many products, calls or attempts fail
   detail TEXT                       -- the reason, where the operation does not say it all
 ) STRICT;
-
--- An experience or a tag that the last complete walk of its list lacks.
-CREATE TABLE _list_absence (
-  resource TEXT NOT NULL,           -- experiences, tags
-  id INTEGER NOT NULL,
-  missing_walks INTEGER NOT NULL,   -- complete walks in a row without it, those within half an hour counted once
-  last_missing_at INTEGER NOT NULL,
-  PRIMARY KEY (resource, id)
-) STRICT, WITHOUT ROWID;
 
 -- A product that a notification closed, and with which words. In force until ended_at.
 CREATE TABLE _closure (

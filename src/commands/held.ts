@@ -1,10 +1,9 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
-import { isSubject, type Kind, type Subject, subjectNames } from '../domain/evidence/claims.ts';
+import { isSubject, type Kind, type Subject, subjectNames, subjects } from '../domain/evidence/claims.ts';
 import { decisionAt, isOpen } from '../domain/evidence/hold.ts';
-import { amountText, shareText, stateText, subjectText, whatToType } from '../domain/evidence/words.ts';
+import { amountText, type HeldClaims, shareText, stateText, whatToType } from '../domain/evidence/words.ts';
 import { duration } from '../format.ts';
-import type { HeldClaims } from '../mirror/evidence.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
 import { configurationFor } from './setup.ts';
@@ -43,12 +42,12 @@ export function heldCommand(io: Io): Command {
       )
       .addHelpText('after', `\nExamples:\n  catalogued held ${name} sale-status\n  catalogued held ${name} price`)
       .action(async (kind: Kind | Subject, _: object, own: Command) => {
-        const { subjects } = await daemonOrHere(
+        const decided = await daemonOrHere(
           { io, loaded: configurationFor(io, own) },
           { operation: `POST /v1/held/${name}`, body: { kind } },
           ({ ports }) => ({ subjects: ports.evidence.decide(kind, decision) }),
         );
-        for (const subject of subjects) io.stdout.write(`${subject}, ${subjectText(subject)}: ${done}.\n`);
+        for (const subject of decided.subjects) io.stdout.write(`${subject}, ${subjects[subject].text}: ${done}.\n`);
       });
   return command;
 }
@@ -84,7 +83,7 @@ function renderOne(held: HeldClaims, now: number, width: number): string {
     amountText(subject, edition, said),
   ]);
   return [
-    `${subject}: ${subjectText(subject)}`,
+    `${subject}: ${subjects[subject].text}`,
     `For ${duration(now - since)}: ${shareText(held)}; ${stateText(held, now)}${left}.`,
     ...(rows.length === 0 ? [] : ['', table(['product', 'title', 'edition', 'shown', 'answered'], rows, width)]),
     ...(isOpen(held) ? ['', ...whatToType(subject).map((line) => `  ${line}`)] : []),

@@ -1,9 +1,11 @@
 import type { Instant } from '../clock.ts';
 import { appliedCountsMs, type Subject, subjects } from '../domain/evidence/claims.ts';
 import type { Hold } from '../domain/evidence/hold.ts';
-import type { ToldHold } from '../domain/evidence/words.ts';
+import { currencyOf, type HeldClaims } from '../domain/evidence/words.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
 import { splitListEdition } from '../domain/schedule/record-kinds.ts';
+import type { Resource } from '../domain/schedule/resources.ts';
+import type { Dates } from '../domain/time/dates.ts';
 import { type Bound, type ExpressionBuilder, type Reads, sql, type Writes } from '../sqlite/statements.ts';
 import { primaryTitle } from './catalogue/of-product.ts';
 import { atFirst } from './catalogue/product/prices.ts';
@@ -18,16 +20,6 @@ export type ClaimKey = RecordKey & { readonly subject: Subject };
 /** A hold with the records that its sample asks. */
 export type StoredHold = Hold & { readonly sample: readonly ClaimKey[] };
 
-/** A record under a claim, for people. */
-export interface Example extends Pick<StoredClaim, 'product_id' | 'edition' | 'part' | 'shown' | 'said'> {
-  readonly title: string | null;
-}
-
-/** Held claims of one subject, for display. */
-export interface HeldClaims extends ToldHold, Pick<Hold, 'ended_at'> {
-  readonly examples: readonly Example[];
-}
-
 /** Queries about claims and holds. */
 export interface EvidenceReads {
   claim(key: ClaimKey): StoredClaim | null;
@@ -39,10 +31,8 @@ export interface EvidenceReads {
   able(subject: Subject): number;
   /** Returns how many records were answered since an instant, show something of the kind, and do not claim it away. */
   contradicting(subject: Subject, since: Instant): number;
-  /** Returns those that are not applied, in the order of the key. */
-  pending(subject: Subject): StoredClaim[];
-  /** Returns those that were applied in the last day for being said twice. */
-  applied(subject: Subject): StoredClaim[];
+  /** Returns those that are not applied, or those that were applied in the last day for being said twice. */
+  claims(subject: Subject, which: 'pending' | 'applied'): StoredClaim[];
   hold(subject: Subject): StoredHold | null;
   /** Returns what is held now, the oldest first, and what was believed less than a day ago. */
   held(): HeldClaims[];
@@ -57,10 +47,8 @@ export interface EvidenceTable extends EvidenceReads {
   dropProduct(product_id: number): void;
   /** Deletes claims that were applied more than a day ago, and claims of records that no longer exist. */
   prune(now: Instant): void;
-  /** Shows what a record has brought as stale, until it is stored again. */
-  markHeld(record: Omit<RecordKey, 'part'>, now: Instant): void;
-  /** The same of dates, both ends included, in a currency. */
-  markDatesHeld(dates: Dates, now: Instant): void;
+  /** Shows what a record has brought as stale, until it is stored again; of availability these dates. */
+  markHeld(record: RecordKey, now: Instant, dates: Dates | null): void;
   putHold(hold: StoredHold): void;
   endHold(subject: Subject): void;
 }
@@ -90,13 +78,10 @@ export function evidenceTable(db: Writes): EvidenceTable {
       ),
   );
   const put = db.change(upsert('_held', ['subject'], ofHold));
-  const end = db.change(({ subject }: Bound<{ subject: Subject }>) =>
-    query.deleteFrom('_held').where('subject', '=', subject),
-  );
-  const stale = marking(db);
+  const end = db.change(({ subject }: OfSubject) => query.deleteFrom('_held').where('subject', '=', subject));
   return {
     ...evidenceReads(db),
-    ...stale,
+    markHeld: marking(db),
     note: (claim) => {
       note.run(claim);
     },
@@ -118,64 +103,46 @@ export function evidenceTable(db: Writes): EvidenceTable {
   };
 }
 
-interface Dates {
-  readonly product_id: number;
-  readonly edition: string;
-  readonly from: string;
-  readonly to: string;
-}
+/** The tables that show what a product's read brings, each with the column that the edition of its record is about. */
+const ofProduct = [['_product_text', 'language'], ['product', 'read_language'], ['price', 'currency']] as const; // biome-ignore format: a table
+const shownIn: Readonly<Partial<Record<Resource, readonly (readonly [table: keyof Tables, column: string])[]>>> = {
+  products: ofProduct,
+  product_detail: ofProduct,
+  checkout_information: [['checkout', 'language_shown']],
+  variants: [['_variant', 'language']],
+  availability: [['date_window', 'currency']],
+};
 
-/** The tables that show something as held, each with the column that the edition of a record is about. */
-const marked = {
-  _product_text: 'language',
-  product: 'read_language',
-  price: 'currency',
-  checkout: 'language_shown',
-  _variant: 'language',
-  date_window: 'currency',
-} as const;
-
-function marking(db: Writes): Pick<EvidenceTable, 'markHeld' | 'markDatesHeld'> {
-  type Marked = Pick<Dates, 'product_id' | 'edition'> & { now: Instant };
-  const mark = (table: keyof typeof marked) => (bound: Bound<Marked>) =>
-    query
-      .updateTable(table as 'date_window')
-      .set({ held_at: bound.now })
-      .where('product_id', '=', bound.product_id)
-      .where(marked[table] as 'currency', '=', bound.edition);
-  const texts = db.change(mark('_product_text'));
-  const products = db.change(mark('product'));
-  const prices = db.change(mark('price'));
-  const checkout = db.change(mark('checkout'));
-  const variants = db.change(mark('_variant'));
-  const windows = db.change((bound: Bound<Marked & Dates>) =>
-    mark('date_window')(bound).where('window_id', 'in', (of) =>
-      of
+function marking(db: Writes): EvidenceTable['markHeld'] {
+  type Marked = Dates & { product_id: number; edition: string; now: Instant };
+  const mark = (table: keyof Tables, column: string) =>
+    db.change((bound: Bound<Marked>) => {
+      const dates = query
         .selectFrom('day')
         .select('window_id')
         .where('product_id', '=', bound.product_id)
         .where('currency', '=', bound.edition)
         .where('date', '>=', bound.from)
-        .where('date', '<=', bound.to),
-    ),
+        .where('date', '<=', bound.to);
+      return query
+        .updateTable(table as 'date_window')
+        .set({ held_at: bound.now })
+        .where('product_id', '=', bound.product_id)
+        .where(column as 'currency', '=', bound.edition)
+        .$if(table === 'date_window', (of) => of.where('window_id', 'in', dates));
+    });
+  const marks = Object.entries(shownIn).flatMap(([resource, tables]) =>
+    tables.map(([table, column]) => ({ resource, column, mark: mark(table, column) })),
   );
-  return {
-    markHeld: ({ resource, product_id, edition }, now) => {
-      const { language, currency } = splitListEdition(edition);
-      const of = (part: string) => ({ product_id, edition: part, now });
-      if (resource === 'checkout_information') checkout.run(of(language));
-      else if (resource === 'variants') variants.run(of(language));
-      else {
-        texts.run(of(language));
-        products.run(of(language));
-        prices.run(of(currency));
-      }
-    },
-    markDatesHeld: (dates, now) => {
-      windows.run({ ...dates, now });
-    },
+  return ({ resource, product_id, edition }, now, dates) => {
+    for (const { column, mark } of marks.filter((each) => each.resource === resource)) {
+      const shown = column === 'currency' ? currencyOf(edition) : splitListEdition(edition).language;
+      mark.run({ product_id, edition: shown, now, from: dates?.from ?? '', to: dates?.to ?? '' });
+    }
   };
 }
+
+type OfSubject = Bound<{ subject: Subject }>;
 
 export function evidenceReads(db: Reads): EvidenceReads {
   const one = db.rows((bound: Bound<ClaimKey>) => query.selectFrom('_claim').selectAll().where(isClaim(bound)));
@@ -183,35 +150,36 @@ export function evidenceReads(db: Reads): EvidenceReads {
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_claim').selectAll().where('product_id', '=', product_id).orderBy('subject'),
   );
-  const ofSubject = ({ subject }: Bound<{ subject: Subject }>) =>
-    query.selectFrom('_claim').where('subject', '=', subject);
-  const counted = db.rows((bound: Bound<{ subject: Subject }>) =>
+  const ofSubject = ({ subject }: OfSubject) => query.selectFrom('_claim').where('subject', '=', subject);
+  const counted = db.rows((bound: OfSubject) =>
     ofSubject(bound).select(({ fn }) => [
       fn.countAll<number>().filterWhere('applied_at', 'is', null).as('pending'),
       fn.countAll<number>().filterWhere('applied_at', 'is not', null).filterWhere('held_at', 'is', null).as('applied'),
     ]),
   );
-  const applied = db.rows((bound: Bound<{ subject: Subject }>) =>
-    ofSubject(bound).selectAll().where('applied_at', 'is not', null).where('held_at', 'is', null),
-  );
-  const pending = db.rows((bound: Bound<{ subject: Subject }>) =>
-    ofSubject(bound).selectAll().where('applied_at', 'is', null).orderBy('resource').orderBy('product_id'),
-  );
-  const examples = db.rows(({ limit, subject }: Bound<{ subject: Subject; limit: number }>) =>
-    ofSubject({ subject })
+  const claims = {
+    applied: db.rows((bound: OfSubject) =>
+      ofSubject(bound).selectAll().where('applied_at', 'is not', null).where('held_at', 'is', null),
+    ),
+    pending: db.rows((bound: OfSubject) =>
+      ofSubject(bound).selectAll().where('applied_at', 'is', null).orderBy('resource').orderBy('product_id'),
+    ),
+  };
+  const examples = db.rows((bound: OfSubject) =>
+    ofSubject(bound)
       .select(['product_id', 'edition', 'part', 'shown', 'said'])
       .select((of) => primaryTitle(of.ref('_claim.product_id')).as('title'))
       .where('applied_at', 'is', null)
       .orderBy('first_at')
       .orderBy('product_id')
-      .limit(limit),
+      .limit(3),
   );
   const holds = db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
   const showing = counting(db);
   const count = (subject: Subject) => counted.get({ subject }) ?? { pending: 0, applied: 0 };
   const claiming = (subject: Subject) => count(subject).pending + count(subject).applied;
   const able = (subject: Subject) =>
-    showing(subject, null) + (subjects[subject] === 'less' ? count(subject).applied : 0);
+    showing(subject, null) + (subjects[subject].kind === 'less' ? count(subject).applied : 0);
   const all = (): StoredHold[] =>
     holds.all().map((row) => ({ ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) }));
   return {
@@ -221,8 +189,7 @@ export function evidenceReads(db: Reads): EvidenceReads {
     claiming,
     able,
     contradicting: showing,
-    applied: (subject) => applied.all({ subject }),
-    pending: (subject) => pending.all({ subject }),
+    claims: (subject, which) => claims[which].all({ subject }),
     hold: (subject) => all().find((each) => each.subject === subject) ?? null,
     holds: all,
     held: () =>
@@ -235,7 +202,7 @@ export function evidenceReads(db: Reads): EvidenceReads {
         decision,
         decided_until,
         ended_at,
-        examples: examples.all({ subject, limit: 3 }),
+        examples: examples.all({ subject }),
       })),
   };
 }

@@ -4,7 +4,6 @@ import { type Bound, readsOf } from '../sqlite/statements.ts';
 import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
 import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
-import { type RemovalReads, removalReads } from './catalogue/removals.ts';
 import { type TagReads, tagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
@@ -26,7 +25,6 @@ export interface MirrorFacts {
     readonly categories: CategoryReads;
     readonly experiences: ExperienceReads;
     readonly tags: TagReads;
-    readonly removals: RemovalReads;
   };
   readonly push: {
     readonly closures: ClosureReads;
@@ -87,7 +85,6 @@ export function mirrorFacts(db: Database): ShownFacts {
       categories: categoryReads(reads),
       experiences: experienceReads(reads),
       tags: tagReads(reads),
-      removals: removalReads(reads),
     },
     push: { closures: closureReads(reads), trust: trustReads(reads), subscriptions: subscriptionReads(reads) },
     schedule: {

@@ -24,7 +24,7 @@ it('status writes each heading once, with all that belongs to it below', async (
     }; // biome-ignore format: one row
     for (let false_ones = 0; false_ones < 100; false_ones += 1) {
       mirror.push.closures.put(closure);
-      mirror.push.closures.ended(mirror.push.closures.inForce(701)?.closure_id ?? 0, at);
+      mirror.push.closures.mark(mirror.push.closures.inForce(701)?.closure_id ?? 0, 'ended_at', at);
     }
     mirror.push.closures.put(closure);
     mirror.push.closures.put({ ...closure, product_id: 702, applied_at: null });

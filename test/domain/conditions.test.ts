@@ -4,7 +4,7 @@ import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.
 import type { OperationKind, OperationOutcome } from '../../src/domain/conditions/outcome.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
-import type { ToldHold } from '../../src/domain/evidence/words.ts';
+import type { HeldClaims } from '../../src/domain/evidence/words.ts';
 import type { JobRuns } from '../../src/domain/schedule/job-runs.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 import { emptyInbox, healthy, now } from './healthy-facts.ts';
@@ -19,7 +19,7 @@ const refused = { how: 'unreachable', says: 'the connection was refused' } as co
 const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, asked: null, calls: 0 });
 
 /** Most products answered as off sale, which is held. */
-const heldSale = (more: Partial<ToldHold> = {}): ToldHold => ({
+const heldSale = (more: Partial<HeldClaims> = {}): HeldClaims => ({
   subject: 'sale-status',
   since: now - 3 * 60 * minute,
   state: 'held',
@@ -27,7 +27,8 @@ const heldSale = (more: Partial<ToldHold> = {}): ToldHold => ({
   claiming: 40,
   decision: null,
   decided_until: null,
-  examples: [7, 8, 9].map((product_id) => ({ product_id })),
+  ended_at: null,
+  examples: [7, 8, 9].map((product_id) => ({ product_id, title: null, edition: 'en/EUR', part: 0, shown: 1, said: 0 })),
   ...more,
 });
 
@@ -155,7 +156,7 @@ describe('a fact of the status', () => {
 
 describe('what is held', () => {
   const day = 24 * 60 * minute;
-  const found = (more: Partial<ToldHold>) => conditionsOf({ ...healthy, held: [heldSale(more)] })[0] ?? null;
+  const found = (more: Partial<HeldClaims>) => conditionsOf({ ...healthy, held: [heldSale(more)] })[0] ?? null;
 
   it('is told with its kind, its share, three examples and what to type', () => {
     expect(found({})).toMatchObject({

@@ -64,4 +64,4 @@ it.each([
   },
 );
 
-const undecided = { since: 1, able: 12, examples: [], decision: null, decided_until: null };
+const undecided = { since: 1, able: 12, examples: [], decision: null, decided_until: null, ended_at: null };

@@ -33,8 +33,8 @@ it('a closure is forgotten when it has been over for long; one in force stays, h
     return closures.inForce(product_id)?.closure_id ?? 0;
   };
   transaction(() => {
-    closures.ended(close(1), instant(5000));
-    closures.ended(close(2), instant(9000));
+    closures.mark(close(1), 'ended_at', instant(5000));
+    closures.mark(close(2), 'ended_at', instant(9000));
     close(3);
     closures.prune(instant(6000));
   });

@@ -137,9 +137,11 @@ it('a held row is stale in every view that can hold it, not expired before four 
         ['products', 'en/EUR'],
         ['checkout_information', 'en'],
         ['variants', 'en'],
-      ] as const)
-        mirror.evidence.markHeld({ resource, product_id, edition }, now);
-      mirror.evidence.markDatesHeld({ product_id, edition: 'EUR', from: '2000-01-01', to: '2999-12-31' }, now);
+        ['availability', 'EUR'],
+      ] as const) {
+        const dates = { from: '2000-01-01', to: '2999-12-31' };
+        mirror.evidence.markHeld({ resource, product_id, edition, part: 0 }, now, dates);
+      }
     }
   });
   for (const at of [now, now + 12 * hour, now + 23 * hour]) expect(states(at)).toEqual(views.map(() => ['stale1']));

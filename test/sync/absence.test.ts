@@ -331,5 +331,6 @@ it('a hold and an absence noted by a clock that stood in 2038 do not freeze', as
   writer.exec(`UPDATE _absence SET first_missing_at = 2145916800000, last_missing_at = 2145916800000;
     UPDATE _held SET opened_at = 2145916800000, next_at = 2145916800000, sampled_at = 2145916800000`);
   writer.close();
+  await harness.restart();
   await until(harness, () => visible(harness) === left);
 });

@@ -83,7 +83,7 @@ it.each([
     }), // biome-ignore format: one row
   );
   using db = open(harness);
-  db.prepare("INSERT OR REPLACE INTO _absence VALUES (?, 2, 0, 0, 'gone', 0)").run(product.id);
+  db.prepare("INSERT OR REPLACE INTO _absence VALUES ('products', ?, 2, 0, 0, 'gone', 0)").run(product.id);
   expect(await harness.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
 });
 
@@ -124,7 +124,7 @@ it('a second closure that names no alternative keeps that of the first, and take
   const words = { reason: 'out_of_season', expected_reopening: null };
   test.mirror.transaction(() => {
     closures.put({ ...closure, ...words, alternative_product_id: 7 });
-    closures.confirmed(closures.inForce(1)?.closure_id ?? 0, instant(2000));
+    closures.mark(closures.inForce(1)?.closure_id ?? 0, 'confirmed_at', instant(2000));
     closures.put({ ...closure, delivery_id: 2, notified_at: instant(3000), ...words, alternative_product_id: null });
   });
   expect(closures.inForce(1)).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });

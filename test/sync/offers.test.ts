@@ -114,7 +114,7 @@ describe('a service with exactly the calls of the specification', () => {
     harness.sandbox.faults.add(noProduct);
     await harness.drive(harness.clock.sleep(2 * hour));
     // As an earlier version would have noted it, of a product that a list has lacked once.
-    sql(harness, "INSERT INTO _absence VALUES (@id, 1, @at, @at, 'gone', @at + 1)", {
+    sql(harness, "INSERT INTO _absence VALUES ('products', @id, 1, @at, @at, 'gone', @at + 1)", {
       id: first?.id ?? 0,
       at: harness.clock.now() - hour,
     });

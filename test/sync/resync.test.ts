@@ -70,7 +70,7 @@ describe('a resync', () => {
     await harness.liveUntil(clock.now() + 20_000);
     const held = () => daemon.mirror.evidence.held().map(({ subject }) => subject);
     const ofList = () =>
-      daemon.mirror.evidence.pending('from-prices').filter(({ resource }) => resource === 'products').length;
+      daemon.mirror.evidence.claims('from-prices', 'pending').filter(({ resource }) => resource === 'products').length;
     expect(held()).toEqual(['from-prices']);
     expect(ofList()).toBe(24);
     expect(daemon.mirror.schedule.jobs.find(first.job_id)?.finished_at).toBe(null);

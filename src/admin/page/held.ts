@@ -1,8 +1,7 @@
-import { limitOf } from '../../domain/evidence/claims.ts';
+import { limitOf, subjects } from '../../domain/evidence/claims.ts';
 import { isOpen } from '../../domain/evidence/hold.ts';
-import { amountText, stateText, subjectText, whatToType } from '../../domain/evidence/words.ts';
+import { amountText, type HeldClaims, stateText, whatToType } from '../../domain/evidence/words.ts';
 import { ago, number } from '../../format.ts';
-import type { HeldClaims } from '../../mirror/evidence.ts';
 import type { MirrorStatus } from '../../mirror/status/status.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';
@@ -15,7 +14,7 @@ export function heldPart({ held }: MirrorStatus, now: number): Html | null {
 ${tableOf<HeldClaims>(
   'Too many answers take these away at once',
   [
-    { heading: 'claimed', cell: ({ subject }) => html`${subjectText(subject)}<code>${subject}</code>` },
+    { heading: 'claimed', cell: ({ subject }) => html`${subjects[subject].text}<code>${subject}</code>` },
     { heading: 'records', kind: 'number', cell: ({ claiming, able }) => `${number(claiming)} of ${number(able)}` },
     { heading: 'limit', kind: 'number', cell: ({ able }) => number(limitOf(able)) },
     { heading: 'since', kind: 'number', cell: ({ since }) => ago(since, now) },

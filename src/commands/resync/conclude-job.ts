@@ -1,6 +1,6 @@
 import { todoOf } from '../../domain/conditions/table.ts';
 import { isOpen } from '../../domain/evidence/hold.ts';
-import { heldText, type ToldHold } from '../../domain/evidence/words.ts';
+import { type HeldClaims, heldText } from '../../domain/evidence/words.ts';
 import { shortListText, type ToldShortList } from '../../domain/sale/short-list.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
@@ -22,7 +22,7 @@ export function doneSays({ records, left, failed }: Pick<JobState, 'records' | '
 export function concludeJob(
   { stdout, stderr }: Io,
   job: JobState,
-  { short_lists, held }: { readonly short_lists: readonly WalkedShortList[]; readonly held: readonly ToldHold[] },
+  { short_lists, held }: { readonly short_lists: readonly WalkedShortList[]; readonly held: readonly HeldClaims[] },
   now: number,
 ): void {
   const short = short_lists.filter(({ walked_at }) => walked_at >= job.requested_at).map(shortListText);

@@ -1,5 +1,5 @@
 import { duration, number, resourceLabel } from '../../format.ts';
-import type { Subject } from '../evidence/claims.ts';
+import { subjects } from '../evidence/claims.ts';
 import { isOpen } from '../evidence/hold.ts';
 import type { FoundCondition } from './condition.ts';
 import type { ConditionFacts, FreshnessFacts, ShortListFacts } from './facts.ts';
@@ -44,20 +44,13 @@ export function isShortOnly({ line }: MissedTarget, facts: Pick<AgeFacts, 'short
   return line.expired === 0 && line.stale <= shortListsOf(line, facts).length;
 }
 
-/** Subjects of holds that concern the records of a resource. */
-const heldOf: Readonly<Record<string, readonly Subject[]>> = {
-  products: ['products', 'sale-status', 'texts', 'from-prices'],
-  product_detail: ['sale-status', 'texts', 'from-prices'],
-  checkout_information: ['texts'],
-  variants: ['variants'],
-};
-
 /** Returns whether a freshness target has no more late records than are held, which is a condition of its own. */
 export function isHeldOnly({ line }: MissedTarget, { held }: Pick<ConditionFacts, 'held'>): boolean {
   const { resource, tier, stale, expired } = line;
-  const dates: readonly Subject[] = tier === 'near' ? ['near-dates', 'near-prices'] : ['far-dates', 'far-prices'];
-  const subjects = resource === 'availability' ? dates : (heldOf[resource] ?? []);
-  const kept = held.filter((each) => isOpen(each) && subjects.includes(each.subject));
+  const kept = held.filter((each) => {
+    const { resources, near = tier === 'near' } = subjects[each.subject];
+    return isOpen(each) && resources.includes(resource) && near === (tier === 'near');
+  });
   return expired === 0 && stale <= kept.reduce((sum, { claiming }) => sum + claiming, 0);
 }
 

@@ -1,4 +1,4 @@
-import type { ToldHold } from '../evidence/words.ts';
+import type { HeldClaims } from '../evidence/words.ts';
 import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
@@ -41,8 +41,8 @@ export interface StoredFacts {
   readonly freshness: readonly FreshnessFacts[];
   /** Announced closures: those held back, and 1 if reads did not confirm most of the last hundred. */
   readonly closures: { readonly held: number; readonly mostly_false: 0 | 1 };
-  /** Claims that many records make at once. */
-  readonly held: readonly ToldHold[];
+  /** Claims that many records make at once, also those accepted less than a day ago. */
+  readonly held: readonly HeldClaims[];
   /** Products on sale by their own reads whose dates are answered as not on sale, and since when; null if there are none. */
   readonly contradicted: { readonly products: number; readonly since: number } | null;
   /** Share of checks and orders that found the mirror wrong, over the days that are kept. */

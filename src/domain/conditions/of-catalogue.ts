@@ -171,6 +171,6 @@ function heldClaims({ held, at: now }: ConditionFacts): FoundCondition | null {
   return {
     since: Math.min(...told.map((each) => each.since)),
     says: told.map((each) => heldText(each, now)).join('; '),
-    severity: told.some((each) => isOverdue({ ...each, opened_at: each.since }, now)) ? 'error' : 'warning',
+    severity: told.some((each) => isOverdue(each, now)) ? 'error' : 'warning',
   };
 }

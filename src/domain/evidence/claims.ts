@@ -9,21 +9,40 @@
  */
 export type Kind = 'less' | 'price';
 
-/** Subjects, which are counted and held separately: many claims about one prove nothing about another. */
-export const subjects = {
-  products: 'less',
-  'sale-status': 'less',
-  'near-dates': 'less',
-  'far-dates': 'less',
-  variants: 'less',
-  texts: 'less',
-  'from-prices': 'price',
-  'near-prices': 'price',
-  'far-prices': 'price',
-} as const satisfies Readonly<Record<string, Kind>>;
+/** Properties of a subject. */
+interface AboutSubject {
+  readonly kind: Kind;
+  /** Its claims, for people. */
+  readonly text: string;
+  /** Amount of a record that shows something, `#` of it, and of one that shows nothing. Prices are shown as money. */
+  readonly some: string;
+  readonly none: string;
+  /** Resources whose freshness targets count its records; of dates only the near ones, or all others. */
+  readonly resources: readonly string[];
+  readonly near?: boolean;
+}
 
-export type Subject = keyof typeof subjects;
-export const subjectNames = Object.keys(subjects) as readonly Subject[];
+const products = ['products', 'product_detail'] as const;
+const nearDates = { resources: ['availability'], near: true } as const;
+const farDates = { resources: ['availability'], near: false } as const;
+const moved = 'moved by more than a factor of 2';
+
+/** Subjects, which are counted and held separately: many claims about one prove nothing about another. */
+const table = {
+  products: { kind: 'less', text: 'products missing from the list', some: 'listed', none: 'missing', resources: ['products'] },
+  'sale-status': { kind: 'less', text: 'products off sale', some: 'on sale', none: 'off sale', resources: products },
+  'near-dates': { kind: 'less', text: 'near dates all sold out', some: '# dates', none: 'none', ...nearDates },
+  'far-dates': { kind: 'less', text: 'far dates all sold out', some: '# dates', none: 'none', ...farDates },
+  variants: { kind: 'less', text: 'variants all gone', some: '# variants', none: 'none', resources: ['variants'] },
+  texts: { kind: 'less', text: 'texts gone', some: '# texts', none: 'none', resources: [...products, 'checkout_information'] },
+  'from-prices': { kind: 'price', text: `product prices ${moved}`, some: '', none: 'no price', resources: products },
+  'near-prices': { kind: 'price', text: `prices of near dates ${moved}`, some: '', none: 'no price', ...nearDates },
+  'far-prices': { kind: 'price', text: `prices of far dates ${moved}`, some: '', none: 'no price', ...farDates },
+} as const satisfies Readonly<Record<string, AboutSubject>>; // biome-ignore format: a table
+
+export type Subject = keyof typeof table;
+export const subjects: Readonly<Record<Subject, AboutSubject>> = table;
+export const subjectNames = Object.keys(table) as readonly Subject[];
 
 export function isSubject(name: string): name is Subject {
   return Object.hasOwn(subjects, name);
@@ -64,12 +83,12 @@ const mostFactor = 2;
 /** Returns whether an answer takes away all of a record or one of its texts, or changes its lowest price too much. */
 export function takesAway({ subject, shown, said }: Said): boolean {
   if (!isSome(shown)) return false;
-  return subjects[subject] === 'less' ? isLess(subject, shown, said) : !isSome(said) || isFar(shown, said);
+  return subjects[subject].kind === 'less' ? isLess(subject, shown, said) : !isSome(said) || isFar(shown, said);
 }
 
 /** Returns whether an answer still makes a claim. */
 export function stillSays({ subject, shown, said }: Claim, now: Said): boolean {
-  if (subjects[subject] === 'less') return isLess(subject, shown, now.said);
+  if (subjects[subject].kind === 'less') return isLess(subject, shown, now.said);
   return isSome(said) ? isSome(now.said) && !isFar(said, now.said) : !isSome(now.said);
 }
 
@@ -80,7 +99,7 @@ function isLess(subject: Subject, shown: number | null, said: number | null): bo
 
 /** Returns whether an answer has the price again that was shown before the claim, so that it takes nothing away. */
 export function returns({ shown, subject }: Claim, { said }: Said): boolean {
-  return subjects[subject] === 'price' && isSome(shown) && isSome(said) && !isFar(shown, said);
+  return subjects[subject].kind === 'price' && isSome(shown) && isSome(said) && !isFar(shown, said);
 }
 
 function isSome(amount: number | null): amount is number {
@@ -163,7 +182,7 @@ const looksAgainMs = [30 * 60_000, 3 * 3_600_000] as const;
  * its cadence.
  */
 export function lookAgainAt(subject: Subject, applied_at: number, sent_at: number): number | null {
-  if (subjects[subject] === 'price') return null;
+  if (subjects[subject].kind === 'price') return null;
   return looksAgainMs.map((after) => applied_at + after).find((at) => at > sent_at) ?? null;
 }
 

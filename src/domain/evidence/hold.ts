@@ -1,4 +1,3 @@
-import { futureToleranceMs } from '../schedule/record.ts';
 import { type HoldStanding, type Kind, limitOf, type Subject, subjects, type Whole } from './claims.ts';
 
 /*
@@ -89,22 +88,7 @@ export function judgeHold(
   if (last(takenBack.samples)?.every((share) => share <= takenBack.share)) return 'taken-back';
   const agreed = last(agreeing.samples)?.every((share) => share >= agreeing.share);
   const isWhole = able >= whole.records && claiming > whole.share * (claiming + contradicting);
-  return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject]] ? 'agreed' : 'goes-on';
-}
-
-/**
- * Repairs the instants of a hold that a wrong clock has set in the future. Returns the same object if there are none,
- * as is usual.
- */
-export function healed<Held extends Pick<Hold, 'opened_at' | 'next_at' | 'sampled_at'>>(hold: Held, now: number): Held {
-  const { opened_at, next_at, sampled_at } = hold;
-  const latest = now + futureToleranceMs;
-  const ahead = {
-    ...(opened_at > latest ? { opened_at: now } : {}),
-    ...(next_at > now + hourMs ? { next_at: now } : {}),
-    ...(sampled_at !== null && sampled_at > latest ? { sampled_at: null } : {}),
-  };
-  return Object.keys(ahead).length === 0 ? hold : { ...hold, ...ahead };
+  return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject].kind] ? 'agreed' : 'goes-on';
 }
 
 /**
@@ -128,8 +112,8 @@ export function isOpen({ state }: Pick<Hold, 'state'>): boolean {
 }
 
 /** Returns whether a person must decide: it has been held for a day, and no decision is in force. */
-export function isOverdue(hold: Pick<Hold, 'state' | 'opened_at'> & Decided, now: number): boolean {
-  return isOpen(hold) && now - hold.opened_at >= overdueMs && decisionAt(hold, now) === null;
+export function isOverdue(hold: Pick<Hold, 'state'> & Decided & { readonly since: number }, now: number): boolean {
+  return isOpen(hold) && now - hold.since >= overdueMs && decisionAt(hold, now) === null;
 }
 
 /** Returns the decision that applies to a subject now. */

@@ -1,48 +1,39 @@
 import { number } from '../../format.ts';
 import { moneyText } from '../values/money.ts';
-import { limitOf, type Subject, subjects } from './claims.ts';
+import { type Claim, limitOf, type Subject, subjects } from './claims.ts';
 import { decisionAt, type Hold, isOpen } from './hold.ts';
-
-/** The claims of each subject, for people. */
-const texts: Readonly<Record<Subject, string>> = {
-  products: 'products missing from the list',
-  'sale-status': 'products off sale',
-  'near-dates': 'near dates all sold out',
-  'far-dates': 'far dates all sold out',
-  variants: 'variants all gone',
-  texts: 'texts gone',
-  'from-prices': 'product prices moved by more than a factor of 2',
-  'near-prices': 'prices of near dates moved by more than a factor of 2',
-  'far-prices': 'prices of far dates moved by more than a factor of 2',
-};
-
-export function subjectText(subject: Subject): string {
-  return texts[subject];
-}
 
 /** Returns the commands that decide a hold. */
 export function whatToType(subject: Subject): string[] {
   return [`catalogued held approve ${subject}`, `catalogued held reject ${subject}`];
 }
 
-/** A hold, with the number of records that make its claim. */
-export interface ToldHold extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until'> {
+/** Held claims of one subject, with the number of records that make them. */
+export interface HeldClaims extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until' | 'ended_at'> {
   readonly since: number;
   readonly able: number;
   readonly claiming: number;
-  readonly examples: readonly { readonly product_id: number }[];
+  readonly examples: readonly HeldExample[];
+}
+
+/** A record under a claim, for people. */
+interface HeldExample extends Pick<Claim, 'shown' | 'said'> {
+  readonly product_id: number;
+  readonly title: string | null;
+  readonly edition: string;
+  readonly part: number;
 }
 
 /** Describes a hold in one clause, with the word that a person types for it. */
-export function heldText(held: ToldHold, now: number): string {
+export function heldText(held: HeldClaims, now: number): string {
   const { subject, examples } = held;
   const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
   const such = some === '' ? '' : `, such as product ${some}`;
-  return `${subject}, ${texts[subject]}: ${shareText(held)}${such}; ${stateText(held, now)}`;
+  return `${subject}, ${subjects[subject].text}: ${shareText(held)}${such}; ${stateText(held, now)}`;
 }
 
 /** Returns how many records make the claim, of how many. */
-export function shareText({ able, claiming }: Pick<ToldHold, 'able' | 'claiming'>): string {
+export function shareText({ able, claiming }: Pick<HeldClaims, 'able' | 'claiming'>): string {
   const share = able === 0 ? 0 : Math.round((100 * claiming) / able);
   return `${number(claiming)} of ${number(able)} records (${share} %, the limit is ${number(limitOf(able))})`;
 }
@@ -58,34 +49,24 @@ const stateTexts = {
 };
 
 /** Returns the state of a hold, in one clause. */
-export function stateText(held: ToldHold, now: number): string {
+export function stateText(held: HeldClaims, now: number): string {
   const { state } = held;
   return stateTexts[isOpen(held) ? (decisionAt(held, now) ?? state) : state];
 }
 
 /** Returns whether a hold is reported to people. An approved one is not, once no record makes its claim. */
-export function isTold(held: ToldHold): boolean {
+export function isTold(held: HeldClaims): boolean {
   return !(held.decision === 'approved' && held.claiming === 0);
 }
 
 /** Returns a shown or claimed amount as text: how much of a record there is, or its lowest price. */
 export function amountText(subject: Subject, edition: string, amount: number | null): string {
-  if (subjects[subject] === 'price') return amount === null ? 'no price' : moneyText(amount, currencyOf(edition));
-  const some = (amount ?? 0) > 0;
-  switch (subject) {
-    case 'products':
-      return some ? 'listed' : 'missing';
-    case 'sale-status':
-      return some ? 'on sale' : 'off sale';
-    case 'texts':
-    case 'variants':
-      return some ? `${number(amount ?? 0)} ${subject}` : 'none';
-    default:
-      return some ? `${number(amount ?? 0)} dates` : 'none';
-  }
+  const { kind, some, none } = subjects[subject];
+  if (kind === 'price') return amount === null ? none : moneyText(amount, currencyOf(edition));
+  return amount === null || amount === 0 ? none : some.replace('#', number(amount));
 }
 
 /** Returns the currency of an edition: the edition of dates is a currency; that of a list ends with it. */
-function currencyOf(edition: string): string {
+export function currencyOf(edition: string): string {
   return edition.split('/').at(-1) ?? edition;
 }

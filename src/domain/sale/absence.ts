@@ -16,7 +16,7 @@ const listsWithout = 2;
 export const listsAgreeing = 3;
 /** Interval of list walks while removals are held, because the list may show the products again. */
 const heldListEveryMs = 60 * 60 * 1000;
-/** Shortest time between list walks that a 404 of a listed product brings forward. */
+/** Shortest time between list walks that a doubt brings forward, because it may concern any product. */
 const suspicionEveryMs = 60 * 60 * 1000;
 
 /** Facts about a product that is missing from the list. Instants are epoch milliseconds. */
@@ -96,12 +96,12 @@ export function walkAgainAfter(missing: readonly AbsenceFacts[], removals: 'held
 }
 
 /**
- * Returns when to walk the list because a listed product answers 404 or 410: now, but at most once an hour. `walked_at`
- * is the instant at which the last walk began; null if there was none, or if it lies in the future.
+ * Returns when to walk a list because of a doubt: now, but not sooner than `apart` after the last walk began. Null: there
+ * was none; one in the future does not count.
  */
-export function suspicionDueAt(walked_at: number | null, now: number): number {
+export function suspicionDueAt(walked_at: number | null, now: number, apart = suspicionEveryMs): number {
   if (walked_at === null || walked_at > now + futureToleranceMs) return now;
-  return Math.max(now, walked_at + suspicionEveryMs);
+  return Math.max(now, walked_at + apart);
 }
 
 /**

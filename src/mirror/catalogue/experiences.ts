@@ -10,7 +10,7 @@ import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { SearchTable } from './search.ts';
-import { type ListAbsences, listAbsences } from './walked.ts';
+import { type DroppedByWalks, listAbsences } from './walked.ts';
 
 interface OfExperience {
   readonly experience_id: number;
@@ -29,12 +29,9 @@ export interface ExperiencesRead extends FoundBy {
 }
 
 /** Experiences and the products that they say belong to them. */
-export interface ExperienceTables extends ExperienceReads {
+export interface ExperienceTables extends ExperienceReads, DroppedByWalks {
   /** Returns whether any of them changed. */
   store(experiences: readonly Experience[], read: ExperiencesRead): boolean;
-  readonly noteMissing: ListAbsences['note'];
-  /** Drops those that so many complete walks in a row lack, with their links; returns how many. */
-  dropMissing(walks: number, by: FoundBy): number;
 }
 
 /** The tables that know of experiences. */
@@ -166,26 +163,26 @@ function storedImages(images: readonly Image[]): string {
   return `[${rows.map((row) => `[${row}]`).join(',')}]`;
 }
 
-function missing(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 'noteMissing' | 'dropMissing'> {
-  const absences = listAbsences(db, 'experiences', query.selectFrom('_experience').select('experience_id as id'));
+function missing(db: Writes, { search, changes }: Ports): DroppedByWalks {
+  const absences = listAbsences(db, 'experiences', () => query.selectFrom('_experience').select('experience_id as id'));
+  const { count } = experienceReads(db);
   const drop = db.change(({ experience_id }: Bound<OfExperience>) =>
     query.deleteFrom('_experience').where('experience_id', '=', experience_id),
   );
   const link = links(db);
   const told = telling(db, changes);
   return {
-    noteMissing: absences.note,
-    dropMissing: (walks, by) => {
+    dropMissing: (walk, by) => {
       const feed = told(by);
-      const gone = absences.end(walks);
-      for (const experience_id of gone) {
+      const { missing, ids } = absences.gone(walk, count());
+      for (const experience_id of ids) {
         feed.differs(experience_id, link.of.all({ experience_id }), 'named');
         link.drop.run({ experience_id });
         drop.run({ experience_id });
         search.venueChanged(experience_id);
       }
       feed.tell();
-      return gone.length;
+      return { missing, dropped: ids.length };
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { type ListAbsences, listAbsences } from './walked.ts';
+import { type DroppedByWalks, listAbsences } from './walked.ts';
 
 /** Queries about tags. */
 export interface TagReads {
@@ -22,13 +22,9 @@ export interface TagsRead extends FoundBy {
 }
 
 /** Tags, and their names in each language. */
-export interface TagTables extends TagReads {
+export interface TagTables extends TagReads, DroppedByWalks {
   /** Returns whether any of them changed. */
   store(tags: readonly Tag[], read: TagsRead): boolean;
-  /** Only a walk in the primary language is noted. */
-  readonly noteMissing: ListAbsences['note'];
-  /** Drops those that so many complete walks in a row lack, in every language; returns how many. */
-  dropMissing(walks: number, by: FoundBy): number;
 }
 
 /** Selects the tags that the list in the primary language named. */
@@ -70,7 +66,8 @@ export function tagTables(db: Writes, { changes }: { readonly changes: ChangeTab
   const drop = db.change(({ tag_id }: Bound<Pick<Tables['_tag'], 'tag_id'>>) =>
     query.deleteFrom('_tag').where('tag_id', '=', tag_id),
   );
-  const absences = listAbsences(db, 'tags', named());
+  const reads = tagReads(db);
+  const absences = listAbsences(db, 'tags', named);
 
   function storeOne(tag: Tag, { language, sent_at, now, stale_at }: TagsRead): boolean {
     const row = one.get({ tag_id: tag.tag_id, language });
@@ -82,7 +79,7 @@ export function tagTables(db: Writes, { changes }: { readonly changes: ChangeTab
   }
 
   return {
-    ...tagReads(db),
+    ...reads,
     store: (tags, read) => {
       const changed = tags.filter((tag) => storeOne(tag, read)).map(({ tag_id }) => tag_id);
       if (changed.length === 0) return false;
@@ -90,12 +87,11 @@ export function tagTables(db: Writes, { changes }: { readonly changes: ChangeTab
       changes.add({ product_id: noProduct, kind: 'tags_changed', language: read.language, detail }, read);
       return true;
     },
-    noteMissing: absences.note,
-    dropMissing: (walks, by) => {
-      const gone = absences.end(walks);
-      for (const tag_id of gone) drop.run({ tag_id });
-      if (gone.length > 0) changes.add({ product_id: noProduct, kind: 'tags_changed', detail: { tag_ids: gone } }, by);
-      return gone.length;
+    dropMissing: (walk, by) => {
+      const { missing, ids } = absences.gone(walk, reads.count());
+      for (const tag_id of ids) drop.run({ tag_id });
+      if (ids.length > 0) changes.add({ product_id: noProduct, kind: 'tags_changed', detail: { tag_ids: ids } }, by);
+      return { missing, dropped: ids.length };
     },
   };
 }

@@ -42,12 +42,8 @@ export interface ClosureTable extends ClosureReads {
    * product was `reopened` in between. `applied_at` null: it waits for its read.
    */
   put(closure: PutClosure, meanwhile?: 'reopened'): void;
-  /** A read has found the product available. */
-  available(closure_id: number, at: Instant): void;
-  /** A read has found the product disabled. */
-  confirmed(closure_id: number, at: Instant): void;
-  /** The closure is over. */
-  ended(closure_id: number, at: Instant): void;
+  /** A read has found the product available or disabled, or the closure is over. */
+  mark(closure_id: number, as: 'available_at' | 'confirmed_at' | 'ended_at', at: Instant): void;
   /** Takes effect: the product is off sale until reads decide. */
   apply(product_id: number): void;
   /** Forgets those that were over before an instant; one in force stays, however old. */
@@ -130,21 +126,15 @@ export function closureTable(db: Writes): ClosureTable {
         .set({ [column]: at })
         .where('closure_id', '=', closure_id),
     );
-  const [available, confirmed, ended] = [set('available_at'), set('confirmed_at'), set('ended_at')];
+  const marks = { available_at: set('available_at'), confirmed_at: set('confirmed_at'), ended_at: set('ended_at') };
   const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_closure').where('ended_at', '<', before),
   );
   return {
     ...closureReads(db),
     put: putting(db),
-    available: (closure_id, at) => {
-      available.run({ closure_id, at });
-    },
-    confirmed: (closure_id, at) => {
-      confirmed.run({ closure_id, at });
-    },
-    ended: (closure_id, at) => {
-      ended.run({ closure_id, at });
+    mark: (closure_id, as, at) => {
+      marks[as].run({ closure_id, at });
     },
     apply: applying(db),
     prune: (before) => {

@@ -66,7 +66,6 @@ export const ownTables = [
   '_image_takedown',
   '_interest',
   '_job',
-  '_list_absence',
   '_notice',
   '_offer',
   '_on_sale',

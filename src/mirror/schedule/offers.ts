@@ -1,9 +1,9 @@
 import type { Instant } from '../../clock.ts';
-import type { OfferFacts, OptionalPath } from '../../domain/schedule/offer.ts';
-import { optionalPathOf } from '../../domain/schedule/offer.ts';
+import { type OfferFacts, type OptionalPath, optionalPathOf } from '../../domain/schedule/offer.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import { query, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 
 /** A path that the service does not have. */
 export interface NotOffered {
@@ -14,7 +14,7 @@ export interface NotOffered {
 
 /** Optional paths that the service has. */
 export interface OfferReads {
-  find(path: OptionalPath): OfferFacts;
+  find(path: OptionalPath): Pick<Tables['_offer'], keyof OfferFacts>;
   /** Returns whether the path of a resource is requested as usual. */
   isOffered(path: OptionalPath): boolean;
   offers(resource: Resource): boolean;
@@ -23,8 +23,8 @@ export interface OfferReads {
 }
 
 export interface OfferTable extends OfferReads {
-  /** An answer shows that it exists; returns whether it counted as not offered. */
-  answered(path: OptionalPath, at: Instant): boolean;
+  /** An answer shows that it exists. */
+  answered(path: OptionalPath, at: Instant): void;
   /** It answered 404 or 405, which decides nothing yet. */
   refused(path: OptionalPath, at: Instant): void;
   /** It counts as not offered, as of now; returns whether that is new. */
@@ -33,17 +33,13 @@ export interface OfferTable extends OfferReads {
   forget(path: OptionalPath): void;
 }
 
-const nothing: OfferFacts = { answered_at: null, refused_at: null, not_offered_at: null, asked_at: null };
+const facts = ['answered_at', 'refused_at', 'not_offered_at', 'asked_at'] as const;
+const nothing = { answered_at: null, refused_at: null, not_offered_at: null, asked_at: null };
 
 type OfPath = { path: OptionalPath };
 
 export function offerReads(db: Reads): OfferReads {
-  const one = db.rows(({ path }: Bound<OfPath>) =>
-    query
-      .selectFrom('_offer')
-      .select(['answered_at', 'refused_at', 'not_offered_at', 'asked_at'])
-      .where('path', '=', path),
-  );
+  const one = db.rows(({ path }: Bound<OfPath>) => query.selectFrom('_offer').select(facts).where('path', '=', path));
   const missing = db.rows(() =>
     query
       .selectFrom('_offer')
@@ -66,49 +62,24 @@ export function offerReads(db: Reads): OfferReads {
 }
 
 export function offerTable(db: Writes): OfferTable {
-  const reader = offerReads(db);
-  type At = OfPath & { at: Instant };
-  const answered = db.change(({ path, at }: Bound<At>) =>
-    query
-      .insertInto('_offer')
-      .values({ path, answered_at: at })
-      .onConflict((known) =>
-        known.column('path').doUpdateSet({ answered_at: at, refused_at: null, not_offered_at: null, asked_at: null }),
-      ),
-  );
-  const refused = db.change(({ path, at }: Bound<At>) =>
-    query
-      .insertInto('_offer')
-      .values({ path, refused_at: at })
-      .onConflict((known) =>
-        known.column('path').doUpdateSet(({ fn }) => ({ refused_at: fn.coalesce('_offer.refused_at', at) })),
-      ),
-  );
-  const notOffered = db.change(({ path, at }: Bound<At>) =>
-    query
-      .insertInto('_offer')
-      .values({ path, refused_at: at, not_offered_at: at, asked_at: at })
-      .onConflict((known) =>
-        known
-          .column('path')
-          .doUpdateSet(({ fn }) => ({ not_offered_at: fn.coalesce('_offer.not_offered_at', at), asked_at: at })),
-      ),
-  );
+  const { find, ...reads } = offerReads(db);
+  const put = db.change(upsert('_offer', ['path'], facts));
   const forget = db.change(({ path }: Bound<OfPath>) => query.deleteFrom('_offer').where('path', '=', path));
   return {
-    ...reader,
+    ...reads,
+    find,
     answered: (path, at) => {
-      const was = reader.isOffered(path);
-      answered.run({ path, at });
-      return !was;
+      put.run({ path, ...nothing, answered_at: at });
     },
     refused: (path, at) => {
-      refused.run({ path, at });
+      const known = find(path);
+      put.run({ path, ...known, refused_at: known.refused_at ?? at });
     },
     notOffered: (path, at) => {
-      const was = reader.isOffered(path);
-      notOffered.run({ path, at });
-      return was;
+      const { answered_at, refused_at, not_offered_at } = find(path);
+      const since = { refused_at: refused_at ?? at, not_offered_at: not_offered_at ?? at };
+      put.run({ path, answered_at, ...since, asked_at: at });
+      return not_offered_at === null;
     },
     forget: (path) => {
       forget.run({ path });

@@ -23,8 +23,8 @@ export interface ShortListTable extends ShortListReads {
   find(key: WalkKey): Row | null;
   /** Notes a short walk that ended at `at`. */
   note(key: WalkKey, list: ShortList & Pick<Row, 'unusable_example'>, at: Instant): void;
-  /** Ends the shortage of a list; returns whether there was one. */
-  end(key: WalkKey): boolean;
+  /** Ends the shortage of a list. */
+  end(key: WalkKey): void;
 }
 
 export function shortListReads(db: Reads): ShortListReads {
@@ -72,6 +72,8 @@ export function shortListTable(db: Writes): ShortListTable {
       const since_at = find({ resource, edition })?.since_at ?? at;
       put.run({ ...list, agreed_at: instant(list.agreed_at), resource, edition, since_at, walked_at: at });
     },
-    end: ({ resource, edition }) => end.run({ resource, edition }).changes > 0,
+    end: ({ resource, edition }) => {
+      end.run({ resource, edition });
+    },
   };
 }

@@ -121,7 +121,6 @@ export const mirrorInstants: MirrorInstants = {
   _budget: { surveyed_at: 'absent' },
   _change: { at: 'now' },
   _absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
-  _list_absence: { last_missing_at: 'now' },
   _outcome: { last_ok_at: 'now', failed_at: 'now', noticed_at: 'now' },
   // A claim of a wrong clock has to be said twice again; a hold is judged again.
   _claim: { first_at: 'now', last_at: 'now', held_at: 'now', applied_at: 'now' },

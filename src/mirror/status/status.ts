@@ -12,7 +12,7 @@ import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
-import { evidenceReads, type HeldClaims } from '../evidence.ts';
+import { evidenceReads } from '../evidence.ts';
 import { type ClosureCounts, closureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
 import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
@@ -47,8 +47,6 @@ export interface MirrorStatus extends StoredFacts {
   readonly records: RecordFigures & { readonly quarantined: number };
   readonly failures: readonly { readonly resource: string; readonly failure: string; readonly records: number }[];
   readonly freshness: readonly Freshness[];
-  /** Also those accepted less than a day ago. */
-  readonly held: readonly HeldClaims[];
   /** Products that notifications closed and no read has decided: in effect, and held back. */
   readonly closures: ClosureCounts & StoredFacts['closures'];
   readonly subscriptions: readonly SubscriptionStatus[];

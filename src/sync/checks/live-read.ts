@@ -86,7 +86,7 @@ async function judgeRefusal(
   const { product_id } = key;
   const { status } = refusal;
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
-  ports.refusals.note(key, refusal, signal);
+  ports.refusals.judge(key, refusal, signal).catch(() => undefined);
   if (!isMissing(status)) return unanswered(reasonOf(refusal));
   const certain = isGoneBy(status, mirror.catalogue.removals.one(product_id));
   const itself = certain ? 'unasked' : await askForItself(ports, product_id, signal);

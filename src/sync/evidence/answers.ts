@@ -44,25 +44,16 @@ export function judgeDates(
       : null;
   const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
   const reach = record.part === 0 ? 'near' : 'far';
-  const verdict = evidence.judge(
-    record,
-    [
-      { subject: `${reach}-dates`, shown: shown.dates, said: said.dates },
-      // An answer without dates has no prices; its claim is about the dates.
-      { subject: `${reach}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
-      ...(near === null
-        ? []
-        : [
-            {
-              subject: 'near-dates',
-              part: 0,
-              shown: mirror.catalogue.availability.shown(key, near.from, near.to).dates,
-              said: 0,
-            } as const,
-          ]),
-    ],
-    { ...by, reason: record.due_reason },
-  );
+  const claims: Said[] = [
+    { subject: `${reach}-dates`, shown: shown.dates, said: said.dates },
+    // An answer without dates has no prices; its claim is about the dates.
+    { subject: `${reach}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
+  ];
+  if (near !== null) {
+    const { dates } = mirror.catalogue.availability.shown(key, near.from, near.to);
+    claims.push({ subject: 'near-dates', part: 0, shown: dates, said: 0 });
+  }
+  const verdict = evidence.judge(record, claims, { ...by, reason: record.due_reason });
   return { ...verdict, shows: said.dates > 0 };
 }
 
@@ -103,11 +94,12 @@ export function judgeEntry(
     { sent_at, reason },
   );
   if (language !== primary.language || currency !== primary.currency) return verdict;
+  // An authenticated notification has announced a closure: reads that confirm it claim nothing.
   const announced = mirror.push.closures.inForce(product_id) !== null;
   const sold = evidence.judge(
     { ...walkKinds(policy.extent).primary, product_id },
-    [{ subject: 'sale-status', shown: onSale(known), said: onSale(entry) }],
-    { sent_at, reason, announced },
+    [{ subject: 'sale-status', shown: onSale(known), said: onSale(announced ? known : entry) }],
+    { sent_at, reason },
   );
   // If products have their own reads, these decide.
   const isElsewhere = source === 'list' && hasOwnReads(policy);

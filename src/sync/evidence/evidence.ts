@@ -16,7 +16,6 @@ import {
 import {
   decidedMs,
   decisionAt,
-  healed,
   holdStanding,
   isOpen,
   judgeHold,
@@ -72,7 +71,7 @@ export class Evidence implements ClaimJudge {
   }
 
   #judgeOne(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
-    const { sent_at, reason, announced, decides = true, withdraws = true } = answer;
+    const { sent_at, reason, decides = true, withdraws = true } = answer;
     const { subject } = said;
     const key: ClaimKey = { ...keyOf(record), part: said.part ?? record.part, subject };
     const claim = this.#evidence.claim(key);
@@ -80,7 +79,7 @@ export class Evidence implements ClaimJudge {
       this.#evidence.note({ ...claim, last_at: sent_at });
       return { kind: 'store', next: lookAt(subject, claim.applied_at, sent_at) };
     }
-    const takes = takesAway(said) && announced !== true && (claim === null || !returns(claim, said));
+    const takes = takesAway(said) && (claim === null || !returns(claim, said));
     if (!takes) {
       if (claim !== null && withdraws) this.#evidence.drop(key);
       return harmless;
@@ -99,16 +98,18 @@ export class Evidence implements ClaimJudge {
     this.#evidence.note(next);
     const guard = this.#guardOf(subject);
     const whole = this.#whole(subject);
+    const hold = this.#evidence.hold(subject);
     const { kind, because } = judgeClaim({
       first_at: decides ? (again?.first_at ?? null) : null,
       sent_at,
-      standing: guard === 'hold' ? holdStanding(this.#evidence.hold(subject), this.#now()) : 'free',
+      standing: guard === 'hold' ? holdStanding(hold, this.#now()) : 'free',
       whole,
       guard,
       live: reason === 'live-check',
     });
-    // A mass of claims that is only reported, not held back (`warn`), still opens a hold for the report.
-    if (guard === 'warn' && whole.claiming > limitOf(whole.able)) this.#begin(subject);
+    const isFree = hold === null || hold.state === 'ended';
+    const isReported = guard === 'warn' && whole.claiming > limitOf(whole.able);
+    if (isFree && (isReported || because === 'too-many')) this.#open(subject, whole);
     if (kind === 'take') {
       if (!decides) return harmless;
       // A claim applied by an agreement or by a person is the new normal state, and no longer counts towards the limit.
@@ -116,7 +117,6 @@ export class Evidence implements ClaimJudge {
       const applies = { ...next, applied_at: sent_at, held_at: counts ? null : (next.held_at ?? sent_at) };
       return { kind: 'store', next: lookAt(subject, sent_at, sent_at), applies };
     }
-    if (because === 'too-many') this.#open(subject);
     if (because === 'held') this.#hold(next);
     const isAsked = because === 'said-once' && decides;
     return { kind: 'keep', next: isAsked ? { at: this.#askAgainAt(sent_at), reason: 'claimed' } : null };
@@ -131,7 +131,7 @@ export class Evidence implements ClaimJudge {
   }
 
   #guardOf(subject: Subject) {
-    return this.#ports.policy.held[subjects[subject]];
+    return this.#ports.policy.held[subjects[subject].kind];
   }
 
   #whole(subject: Subject): Whole {
@@ -150,35 +150,23 @@ export class Evidence implements ClaimJudge {
     return at;
   }
 
-  /** Begins a hold over a subject, unless one is open. */
-  #begin(subject: Subject): 'new' | 'known' {
+  /**
+   * Holds all claims of a subject, and makes those applied in the last day due for another read. If the configuration says
+   * `warn`, only reports them.
+   */
+  #open(subject: Subject, whole: Whole): void {
     const opened_at = this.#now();
-    const known = this.#evidence.hold(subject);
-    if (known !== null && known.state !== 'ended') return 'known';
-    const whole = this.#whole(subject);
-    this.#evidence.putHold({
-      subject,
-      opened_at,
-      ...undecided,
-      ...(this.#guardOf(subject) === 'warn' ? { state: 'reported' as const } : {}),
-      // The first sample is drawn at the next run of `look`.
-      next_at: opened_at,
-      sampled_at: null,
-      sample: [],
-      ended_at: null,
-    });
+    const state = this.#guardOf(subject) === 'warn' ? 'reported' : 'held';
+    // The first sample is drawn at the next run of `look`.
+    const unsampled = { next_at: opened_at, sampled_at: null, sample: [], ended_at: null };
+    this.#evidence.putHold({ subject, opened_at, ...undecided, state, ...unsampled });
     this.#ports.log.error(
       { subject, ...whole, limit: limitOf(whole.able) },
       'too many records claim the same: catalogued held list',
     );
-    return 'new';
-  }
-
-  /** Holds all claims of a subject. First makes the claims applied in the last day due for another read. */
-  #open(subject: Subject): void {
-    if (this.#begin(subject) === 'new') this.#askAll(this.#evidence.applied(subject));
-    for (const claim of this.#evidence.pending(subject)) {
-      if (claim.held_at !== null) continue;
+    if (state === 'reported') return;
+    this.#askAll(this.#evidence.claims(subject, 'applied'));
+    for (const claim of this.#evidence.claims(subject, 'pending')) {
       this.#hold(claim);
       this.#rest(claim);
     }
@@ -188,18 +176,14 @@ export class Evidence implements ClaimJudge {
   #hold(claim: StoredClaim): void {
     const { mirror, policy } = this.#ports;
     const now = this.#now();
-    const { product_id, subject, edition, part } = claim;
+    const { product_id, subject } = claim;
     const told = mirror.evidence
       .ofProduct(product_id)
       .some((each) => each.subject === subject && each.held_at !== null && each.applied_at === null);
     mirror.evidence.note({ ...claim, held_at: claim.held_at ?? now });
-    if (claim.resource !== 'availability') mirror.evidence.markHeld(claim, now);
-    else {
-      const product = mirror.catalogue.products.find(product_id);
-      const window = product === null ? null : datesOf(policy.of(product.category), product, part, now);
-      if (window !== null)
-        mirror.evidence.markDatesHeld({ product_id, edition, from: window.from, to: window.to }, now);
-    }
+    const product = mirror.catalogue.products.find(product_id);
+    const window = product === null ? null : datesOf(policy.of(product.category), product, claim.part, now);
+    mirror.evidence.markHeld(claim, now, window);
     // The next answer is compared in full, so the answer that withdraws the claim is stored like a new one, and is
     // fresh.
     mirror.schedule.records.forgetBody(claim);
@@ -235,10 +219,9 @@ export class Evidence implements ClaimJudge {
     });
   }
 
-  #lookAt(stored: StoredHold): void {
+  #lookAt(found: StoredHold): void {
     const { log } = this.#ports;
     const now = this.#now();
-    const found = healed(stored, now);
     const { subject, ended_at, decided_until } = found;
     const isTold = ended_at !== null && now - ended_at < toldAfterMs;
     const guard = this.#guardOf(subject);
@@ -255,7 +238,7 @@ export class Evidence implements ClaimJudge {
     const contradicting = this.#evidence.contradicting(subject, instant(found.opened_at));
     const verdict = judgeHold(sampled, { ...this.#whole(subject), contradicting }, now);
     const decision = decisionAt(found, now);
-    const pending = this.#evidence.pending(subject);
+    const pending = this.#evidence.claims(subject, 'pending');
     // An approval by a person stays in force until it expires.
     if (verdict === 'passed' && decision !== 'approved') {
       const isBelieved = sampled.state === 'asking';
@@ -270,7 +253,7 @@ export class Evidence implements ClaimJudge {
       const until = decision === null ? { decided_until: instant(now + decidedMs) } : {};
       this.#evidence.putHold({ ...sampled, state, ...until });
       this.#askAll(pending);
-    } else if (sampled !== stored) this.#evidence.putHold(sampled);
+    } else if (sampled !== found) this.#evidence.putHold(sampled);
   }
 
   /** Returns the hold with its sample judged and the next sample drawn, if that is due. */
@@ -281,7 +264,10 @@ export class Evidence implements ClaimJudge {
     const { sampled_at, subject, opened_at, state } = found;
     const share = sampled_at === null ? null : this.#shareOf(found.sample, sampled_at);
     const next_at = instant(nextSampleAt(opened_at, now));
-    const sample = drawn(this.#evidence.pending(subject), chance).map((claim) => ({ ...keyOf(claim), subject }));
+    const sample = drawn(this.#evidence.claims(subject, 'pending'), chance).map((claim) => ({
+      ...keyOf(claim),
+      subject,
+    }));
     for (const key of sample) this.#ask(key, instant(Math.floor(now + chance() * (next_at - now))));
     return {
       ...found,
@@ -318,7 +304,7 @@ export class Evidence implements ClaimJudge {
     const until = instant(this.#now() + decidedMs);
     const holds = this.#evidence
       .holds()
-      .filter((each) => isOpen(each) && (each.subject === kind || subjects[each.subject] === kind));
+      .filter((each) => isOpen(each) && (each.subject === kind || subjects[each.subject].kind === kind));
     if (holds.length === 0)
       throw new CataloguedError('not-held', `nothing of ${kind} is held`, {
         exitCode: exitCodes.usage,
@@ -328,7 +314,7 @@ export class Evidence implements ClaimJudge {
       for (const each of holds) {
         const state = decision === 'approved' ? 'asking' : each.state;
         this.#evidence.putHold({ ...each, state, decision, decided_until: until });
-        if (decision === 'approved') this.#askAll(this.#evidence.pending(each.subject));
+        if (decision === 'approved') this.#askAll(this.#evidence.claims(each.subject, 'pending'));
       }
     });
     return holds.map(({ subject }) => subject);

@@ -80,10 +80,6 @@ export class Refusals implements RefusalJudge {
     return this.#shared(path, signal, () => this.#askAboutPath(path, record, signal));
   }
 
-  note(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): void {
-    this.judge(record, refusal, signal).catch(() => undefined);
-  }
-
   /**
    * Requests a missing path once a week, or every six hours if it has answered before. If it answers, it is read again
    * from then on. Run every minute.
@@ -150,7 +146,7 @@ export class Refusals implements RefusalJudge {
       // Its freshness target may not be reachable.
       mirror.schedule.targets.drop(record.resource);
     });
-    if (reach.to === 'path') pathMissing(this.#ports, path, isList(record.resource) ? undefined : leaveToList);
+    if (reach.to === 'path') pathMissing(this.#ports, path);
     return reach;
   }
 
@@ -207,11 +203,7 @@ export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: I
 }
 
 /** Records that a path is missing, and drops its records. Logged once. */
-export function pathMissing<Own extends Sync>(
-  ports: Own,
-  path: OptionalPath,
-  then: (ports: Own) => void = () => {},
-): void {
+export function pathMissing(ports: Sync, path: OptionalPath): void {
   const { mirror, clock, log } = ports;
   const isNew = mirror.transaction(() => {
     if (!mirror.schedule.offers.notOffered(path, clock.now())) return false;
@@ -219,7 +211,7 @@ export function pathMissing<Own extends Sync>(
     if (resource === null) return true;
     mirror.schedule.records.dropResource(resource);
     mirror.schedule.targets.drop(resource);
-    then(ports);
+    if (path === 'product') leaveToList(ports);
     mirror.schedule.jobs.finish(clock.now());
     return true;
   });
@@ -244,7 +236,7 @@ export function subscriptionRefused(
 }
 
 /** Lets the list decide about sale status, closures and absence from now on. */
-function leaveToList(ports: Ports): void {
+function leaveToList(ports: Sync): void {
   const { mirror } = ports;
   mirror.catalogue.removals.forgetGone();
   askMissing(ports);

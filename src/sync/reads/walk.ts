@@ -12,10 +12,12 @@ import {
 } from '../../domain/sale/short-list.ts';
 import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
+import type { DroppedByWalks } from '../../mirror/catalogue/walked.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
 import type { Reading } from '../../upstream/reading.ts';
+import { soonest } from '../evidence/evidence.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
 import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
@@ -30,12 +32,30 @@ export interface List<Entry> {
   id(entry: Entry): number;
   /** Stores a page. `walk`: the start of this attempt, and the number of the page. */
   store(page: Page<Entry>, sent_at: Instant, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
-  /**
-   * Called at the end of the list. Only a `complete` walk proves that absent rows are gone. `unusable` counts rows
-   * whose ids are unknown.
-   */
-  finished(end: { complete: boolean; started_at: Instant; rows: number; unusable: number }): void;
+  /** Called at the end of the list. */
+  finished(end: FinishedWalk): void;
   readonly signal: AbortSignal;
+}
+
+/** Only a `complete` walk proves that absent rows are gone. `unusable` counts rows whose ids are unknown. */
+interface FinishedWalk {
+  readonly complete: boolean;
+  readonly started_at: Instant;
+  readonly rows: number;
+  readonly unusable: number;
+}
+
+/** Drops what walks show to be missing. An empty list, or an unreadable row, does not show it. */
+export function dropMissing(
+  { log }: SyncPorts,
+  { resource, edition, due_reason }: RecordFacts,
+  list: DroppedByWalks,
+  { complete, started_at, rows, unusable }: FinishedWalk,
+): void {
+  if (!complete || rows === 0 || unusable > 0) return;
+  const found = list.dropMissing({ edition, started_at }, { sent_at: started_at, reason: due_reason });
+  if (found.missing > found.dropped)
+    log.error(found, `many ${resource} are missing from the list: keeping them until three lists agree`);
 }
 
 /** The most attempts to walk a list: paging drifts, and a walk that repeats rows has missed others. */
@@ -212,10 +232,8 @@ function shortList<Entry>(
   const { unusable_example } = state;
   mirror.schedule.shortLists.note(key, { ...found, unusable_example }, now);
   if (isSettled(found)) {
-    const sooner = earlier(list.sooner?.(state.started_at) ?? null, {
-      at: instant(state.started_at + settledEveryMs),
-      reason: 'suspicion',
-    });
+    const settled = { at: instant(state.started_at + settledEveryMs), reason: 'suspicion' } as const;
+    const sooner = soonest([list.sooner?.(state.started_at) ?? null, settled]);
     return settleWalk(ports, record, list, { ...end, complete, sooner });
   }
   mirror.schedule.walks.end(key, null);
@@ -270,10 +288,6 @@ function isSameAgain(ports: SyncPorts, { key, state }: End): boolean {
   if (state.attempt > 1) return rows.all === rows.attempt;
   const before = mirror.schedule.shortLists.find(key);
   return before !== null && isSameShortage(before, shortWalkOf(ports, key, countOf(ports, state, rows.all)));
-}
-
-function earlier(one: Due | null, other: Due): Due {
-  return one !== null && one.at < other.at ? one : other;
 }
 
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */

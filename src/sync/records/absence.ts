@@ -8,25 +8,19 @@ import {
   withdrawal,
 } from '../../domain/sale/absence.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Absent } from '../../mirror/catalogue/removals.ts';
+import type { CompleteWalk } from '../../mirror/catalogue/walked.ts';
 import type { ClaimVerdict, Sync } from './context.ts';
 import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
 
-/** A complete walk over the primary list. */
-interface CompleteWalk {
-  readonly edition: string;
-  readonly started_at: Instant;
-}
-
 /** Judges the products missing from a complete walk over the primary list. */
 export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
-  const { mirror, policy, clock } = ports;
+  const { mirror, policy } = ports;
   const { evidence } = mirror;
   const { removals } = mirror.catalogue;
-  removals.note({ ...walk, now: clock.now(), included: policy.included });
+  removals.note({ ...walk, included: policy.included });
   const absent = removals.absent();
   const missing = new Set(absent.map(({ product_id }) => product_id));
-  for (const { subject, ...claim } of evidence.pending('products'))
+  for (const { subject, ...claim } of evidence.claims('products', 'pending'))
     if (!missing.has(claim.product_id)) evidence.drop({ ...claim, subject });
   // A product shown by its own read since then exists, regardless of the list.
   for (const { product_id } of absent.filter((facts) => !isThere(facts)))
@@ -56,7 +50,9 @@ function claimAbsence(
 /** Makes the reads due that decide about missing products. */
 export function askMissing(ports: Sync): void {
   // While removals are held, a sample is asked.
-  if (!isRemovalHeld(ports)) ask(ports, idsOf(mustBeAsked(ports.mirror.catalogue.removals.absent())));
+  if (isRemovalHeld(ports)) return;
+  const missing = mustBeAsked(ports.mirror.catalogue.removals.absent()).map(({ product_id }) => product_id);
+  ask(ports, missing);
 }
 
 /**
@@ -120,8 +116,4 @@ function ask({ mirror, clock, policy }: Sync, product_ids: readonly number[]): v
       clock.now(),
       'missing-from-list',
     );
-}
-
-function idsOf(products: readonly Pick<Absent, 'product_id'>[]): number[] {
-  return products.map(({ product_id }) => product_id);
 }

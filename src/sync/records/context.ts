@@ -81,8 +81,6 @@ export interface Ports extends Sync {
 export interface ClaimedBy {
   readonly sent_at: Instant;
   readonly reason: DueReason;
-  /** True: an authenticated notification has announced the removal. */
-  readonly announced?: boolean;
   /** `false`: another read decides about the claims, so the answer is not stored because of them. */
   readonly decides?: boolean;
   /** `false`: a part of an answer. It withdraws no claim, because another part may still make it. */
@@ -112,8 +110,6 @@ export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;
 export interface RefusalJudge {
   /** Returns how far a refusal reaches. If it may concern more than its record, requests other records first. */
   judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach>;
-  /** Does the same in the background, for a caller that does not wait. */
-  note(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): void;
   /** Returns the service's message if it refuses the key, else null. */
   keyRefused(): string | null;
   /** Makes one small call a minute while the key is refused. */

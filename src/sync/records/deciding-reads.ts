@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import { suspicionDueAt } from '../../domain/sale/absence.ts';
 import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import {
   type Extent,
@@ -21,9 +22,6 @@ import type { Sync } from './context.ts';
 
 type Extents = { readonly extent: Extent };
 type Reads = RecordSelection['kinds'];
-
-/** The shortest interval between two walks of the list that a doubt causes, in milliseconds. */
-const lookEveryMs = 3_600_000;
 
 /** Returns whether products have their own reads; otherwise the list decides about them. */
 export function hasOwnReads({ extent }: Extents): boolean {
@@ -122,7 +120,7 @@ export function walkForPlace(sync: Sync, { edition, part, ...record }: RecordFac
   const list = { resource, edition, part };
   const apart =
     (mirror.schedule.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : longListEveryMs;
-  const at = spaced(walkedAt(sync, list), apart, clock.now());
+  const at = instant(suspicionDueAt(walkedAt(sync, list), clock.now(), apart));
   mirror.schedule.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }
 
@@ -216,14 +214,6 @@ export function walkedAt(
   return whole === null || short === null ? (whole ?? short) : Math.max(whole, short);
 }
 
-/**
- * Returns the instant `apart` milliseconds after the last walk: now, if that is past, there was no walk, or its instant
- * lies in the future.
- */
-function spaced(walked_at: number | null, apart: number, now: Instant): Instant {
-  return walked_at === null || walked_at > now ? now : instant(Math.max(now, walked_at + apart));
-}
-
 /** Makes the primary list and some other lists due at an instant. Returns the number of records brought forward. */
 export function walkAgain({ mirror, policy }: Sync, at: Instant, reason: DueReason, others: Reads = []): number {
   const kinds = [walkKinds(policy.extent).primary, ...others];
@@ -238,5 +228,5 @@ export function walkListSoon(ports: Sync): void {
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );
-  walkAgain(ports, spaced(walkedAt(ports), lookEveryMs, ports.clock.now()), 'suspicion', prices);
+  walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), ports.clock.now())), 'suspicion', prices);
 }

@@ -1,6 +1,6 @@
-import type { Subject } from '../../domain/evidence/claims.ts';
+import { type Claim, subjects } from '../../domain/evidence/claims.ts';
 import { holdStanding } from '../../domain/evidence/hold.ts';
-import { amountText, subjectText } from '../../domain/evidence/words.ts';
+import { amountText } from '../../domain/evidence/words.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { duration } from '../../format.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
@@ -8,30 +8,24 @@ import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Policy } from '../records/context.ts';
 import { readsAbout } from '../records/deciding-reads.ts';
 
-/** A claim made by the latest answer about a part of a product. */
-export interface ExplainedClaim {
-  readonly subject: Subject;
+/** A claim made by the latest answer about a part of a product. Prices are in minor units. */
+export interface ExplainedClaim extends Omit<Claim, 'applied_at'>, ClaimedDates {
   readonly edition: string;
-  /** First and last date of the window; null: the claim is about the product. */
-  readonly from: string | null;
-  readonly to: string | null;
   /**
    * `pending`: waits for a confirming read; `held`: too many records claim the same; `applied`: shown, and read again
    * later.
    */
   readonly state: 'pending' | 'held' | 'applied';
-  /**
-   * Amount shown before the claim and amount in the last answer: a number of items, or for prices the lowest price in
-   * minor units.
-   */
-  readonly shown: number | null;
-  readonly said: number | null;
-  readonly first_at: number;
-  readonly last_at: number;
   /** Instant since which it is in its state. */
   readonly since: number;
   /** Instant of the next read that decides about it; null: none is planned. */
   readonly again_at: number | null;
+}
+
+/** First and last date of the window that a claim is about; null: it is about the product. */
+interface ClaimedDates {
+  readonly from: string | null;
+  readonly to: string | null;
 }
 
 /** Explains the claims about a product. */
@@ -39,7 +33,7 @@ export function explainClaims(
   { evidence }: MirrorFacts,
   product_id: number,
   read: readonly RecordDetail[],
-  by: { datesOf: (resource: Resource, part: number) => Dates; extent: Policy['extent']; now: number },
+  by: { datesOf: (resource: Resource, part: number) => ClaimedDates; extent: Policy['extent']; now: number },
 ): ExplainedClaim[] {
   return evidence.ofProduct(product_id).map((claim) => {
     const { subject, edition, shown, said, first_at, last_at, held_at, applied_at, resource, part } = claim;
@@ -58,13 +52,11 @@ export function explainClaims(
       said,
       first_at,
       last_at,
-      since: applied_at ?? (held ? (held_at ?? first_at) : first_at),
+      since: applied_at ?? (held ? held_at : null) ?? first_at,
       again_at: due.length === 0 ? null : Math.min(...due),
     };
   });
 }
-
-type Dates = Pick<ExplainedClaim, 'from' | 'to'>;
 
 /** Returns one sentence for each claim. */
 export function claimTexts(claims: readonly ExplainedClaim[], now: number): string[] {
@@ -83,6 +75,6 @@ export function claimTexts(claims: readonly ExplainedClaim[], now: number): stri
       held: `held for ${duration(now - since)}, because too many claim the same, and shown as before, as stale; ${again}; catalogued held list`,
       applied: `believed ${duration(now - since)} ago, ${again}`,
     };
-    return `${subjectText(subject)} (${of}): ${from_to}; ${states[state]}`;
+    return `${subjects[subject].text} (${of}): ${from_to}; ${states[state]}`;
   });
 }

@@ -137,9 +137,10 @@ async function outdatedDates(
   const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
   const own = { ...ports, upstream: upstream.in('audit'), progressed: () => undefined, commit };
   const read = await readAvailability(own, record, { signal, commit });
-  if (read.kind === 'refused') ports.refusals.note(record, read, signal);
-  if (read.kind === 'refused')
+  if (read.kind === 'refused') {
+    ports.refusals.judge(record, read, signal).catch(() => undefined);
     return isGoneBy(read.status, mirror.catalogue.removals.one(record.product_id)) ? 'all' : null;
+  }
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
   // An answer that is held, or not believed yet, contradicts all shown dates.
   if (read.kept) return 'all';

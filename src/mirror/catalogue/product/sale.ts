@@ -78,6 +78,13 @@ export function tellSale(
   return true;
 }
 
+const instantOf = {
+  confirmed: 'confirmed_at',
+  'available-once': 'available_at',
+  undone: 'ended_at',
+  reopened: 'ended_at',
+} as const satisfies Partial<Record<ClosureVerdict, string>>;
+
 /** Notes what a read decides about a closure that is in force; returns the closure as it stands then, null where it is over. */
 export function decideClosure(
   closures: ClosureTable,
@@ -86,14 +93,7 @@ export function decideClosure(
 ): StoredClosure | null {
   const closure = closures.inForce(product_id);
   if (closure === null) return null;
-  const { closure_id } = closure;
-  const note: Readonly<Record<ClosureVerdict, () => void>> = {
-    undecided: () => {},
-    confirmed: () => closures.confirmed(closure_id, sent_at),
-    'available-once': () => closures.available(closure_id, sent_at),
-    undone: () => closures.ended(closure_id, sent_at),
-    reopened: () => closures.ended(closure_id, sent_at),
-  };
-  note[judge(closure, is, sent_at)]();
+  const verdict = judge(closure, is, sent_at);
+  if (verdict !== 'undecided') closures.mark(closure.closure_id, instantOf[verdict], sent_at);
   return closures.inForce(product_id);
 }
