@@ -215,7 +215,7 @@ const beliefs: readonly Belief[] = [
       await using at = await subscriptionHarness();
       at.service.verify = () => ({ status: 404, error_code: 'not_found' });
       await at.live(2 * hour, 10 * minute);
-      expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*not_found/);
+      expect(at.test.mirror.push.subscriptions.find('all')?.failure).toMatch(/^refused: .*not_found/);
       expect(at.noticed()).toEqual(['subscription-failing']);
     },
   },
@@ -233,8 +233,8 @@ const beliefs: readonly Belief[] = [
       at.service.lacks.set('read', 405);
       await at.work.maintain(never);
       await at.live(2 * hour, 10 * minute);
-      expect(at.test.mirror.offers.missing()).toMatchObject([{ path: 'subscription' }]);
-      expect(at.test.mirror.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
+      expect(at.test.mirror.schedule.offers.missing()).toMatchObject([{ path: 'subscription' }]);
+      expect(at.test.mirror.push.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
     },
   },
   {
@@ -250,7 +250,7 @@ const beliefs: readonly Belief[] = [
       if (held !== undefined) held.status = 'degraded';
       await at.live(2 * hour, 10 * minute);
       expect(at.service.puts().length).toBeGreaterThanOrEqual(2);
-      expect(at.test.mirror.offers.missing()).toMatchObject([{ path: 'reactivate' }]);
+      expect(at.test.mirror.schedule.offers.missing()).toMatchObject([{ path: 'reactivate' }]);
     },
   },
   {
@@ -370,7 +370,7 @@ const beliefs: readonly Belief[] = [
       at.service.verify = ({ method, body }) =>
         method === 'PUT' && namedIn(body) > 2 ? { status: 400, error_code: 'validation_error' } : null;
       await at.live(2 * hour, 10 * minute);
-      expect(at.test.mirror.subscriptions.find('all')?.failure).toMatch(/^refused: .*validation_error/);
+      expect(at.test.mirror.push.subscriptions.find('all')?.failure).toMatch(/^refused: .*validation_error/);
       expect(at.noticed()).toEqual(['subscription-failing']);
     },
   },
@@ -408,7 +408,7 @@ const beliefs: readonly Belief[] = [
         sandbox.setSending('all', 'all');
         await test.live(hour);
         expect(
-          test.harness.daemon.mirror.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
+          test.harness.daemon.mirror.push.trust.gaps(10).filter(({ subscription_id }) => subscription_id === null),
         ).toHaveLength(gaps);
         const [{ text } = { text: '' }] = test.query<{ text: string }>(
           `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${id}`,

@@ -165,10 +165,10 @@ describe('a service that', () => {
   it.each(followed)('$service is mirrored', async ({ difference, profile }) => {
     await using harness = await differentHarness(difference, { profile });
     await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
-    expect(harness.daemon.mirror.products.count()).toBe(12);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
-    expect(harness.daemon.mirror.records.fill().failing).toBe(0);
+    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
   });
 });
 
@@ -178,7 +178,7 @@ describe('a service that cannot be followed', () => {
     await using harness = await differentHarness(difference, settings);
     const { daemon, clock } = harness;
     const job = requestResync(daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
-    const state = () => daemon.mirror.jobs.find(job.job_id);
+    const state = () => daemon.mirror.schedule.jobs.find(job.job_id);
     await harness.runUntil(() => state()?.left === 0);
     // At once, and after the retries of an hour.
     const readStatus = async () => await daemon.status.shown();
@@ -189,7 +189,12 @@ describe('a service that cannot be followed', () => {
     expect(ended?.failed).toBeGreaterThan(0);
     if (ended !== null)
       expect(() =>
-        concludeJob(capturedIo(), ended, { short_lists: daemon.mirror.shortLists.all(), held: [] }, clock.now()),
+        concludeJob(
+          capturedIo(),
+          ended,
+          { short_lists: daemon.mirror.schedule.shortLists.all(), held: [] },
+          clock.now(),
+        ),
       ).toThrow(expect.objectContaining({ exitCode: 69 }));
     // The running daemon is not ready, and says why with an example.
     expect(daemon.mirror.filledAt()).toBeNull();

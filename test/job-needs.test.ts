@@ -60,7 +60,12 @@ const cases: readonly {
     need: 'key',
     cause: async ({ sandbox, drive, daemon }) => {
       sandbox.faults.add({ kind: 'status', status: 401 });
-      const of = { resources: ['variants'], product_ids: daemon.mirror.products.ids(), from: null, to: null } as const;
+      const of = {
+        resources: ['variants'],
+        product_ids: daemon.mirror.catalogue.products.ids(),
+        from: null,
+        to: null,
+      } as const;
       requestResync(daemon.ports, of);
       await drive(runSyncCycle(daemon.ports, 1, { job_id: null, signal: never }));
     },

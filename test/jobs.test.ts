@@ -37,7 +37,7 @@ interface Effect {
 
 const listed = ({ sandbox }: JobWorld) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
 const orphan = ({ images }: JobWorld) => join(images, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
-const anyProduct = ({ daemon }: JobWorld) => daemon.mirror.products.ids()[0] ?? 0;
+const anyProduct = ({ daemon }: JobWorld) => daemon.mirror.catalogue.products.ids()[0] ?? 0;
 
 const effects: readonly Effect[] = [
   {
@@ -119,7 +119,7 @@ const effects: readonly Effect[] = [
     // It still is not there; else its records would be prepared, and categories with them.
     cause: ({ sandbox, daemon }) => {
       sandbox.faults.add({ kind: 'status', status: 404, path: 'experiences' });
-      daemon.mirror.transaction(() => daemon.mirror.offers.notOffered('experiences', instant(noon - 8 * day)));
+      daemon.mirror.transaction(() => daemon.mirror.schedule.offers.notOffered('experiences', instant(noon - 8 * day)));
     },
     seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM _offer') > start,
   },
@@ -129,7 +129,7 @@ const effects: readonly Effect[] = [
     at: '13:00:00',
     cause: (world) => {
       const { mirror } = world.daemon;
-      mirror.transaction(() => mirror.categories.countSale(anyProduct(world), 5, noon));
+      mirror.transaction(() => mirror.catalogue.categories.countSale(anyProduct(world), 5, noon));
     },
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _product WHERE category = 'top'") > 0,
   },
@@ -165,7 +165,11 @@ const effects: readonly Effect[] = [
     at: '12:00:01',
     cause: ({ daemon }) => {
       Object.assign(daemon.ports.refusals, { keyRefused: () => 'no such key' });
-      const change = { product_id: daemon.mirror.products.ids()[0] ?? 0, kind: 'dates_withheld', detail: {} } as const;
+      const change = {
+        product_id: daemon.mirror.catalogue.products.ids()[0] ?? 0,
+        kind: 'dates_withheld',
+        detail: {},
+      } as const;
       daemon.mirror.transaction(() => daemon.mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
     },
     seen: ({ daemon }) => !daemon.mirror.changes.isPassOpen(),
@@ -293,7 +297,7 @@ const effects: readonly Effect[] = [
     job: 'conditions',
     claim: 'that a condition holds is remembered within a minute',
     at: '12:01:00',
-    cause: ({ daemon }) => daemon.mirror.outcomes.note('image-urls', instant(noon), { affected: 1 }),
+    cause: ({ daemon }) => daemon.mirror.status.outcomes.note('image-urls', instant(noon), { affected: 1 }),
     seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
   },
 ];

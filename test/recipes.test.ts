@@ -56,7 +56,7 @@ describe('shop.mjs of docs/recipes.md', () => {
     for (const none of ['', 'tower', '-', '9'.repeat(30), 'tower-0', '../etc']) expect(idIn(none), none).toBeNull();
     for (const none of ['', 'tower-99']) expect(pageOf(reader, none, 'en')).toEqual({ kind: 'gone', known: false });
     const by = { sent_at: Date.now(), reason: 'cadence-elapsed' } as never;
-    test.mirror.transaction(() => test.mirror.removals.withdraw(1, 'gone', Date.now() as never, by));
+    test.mirror.transaction(() => test.mirror.catalogue.removals.withdraw(1, 'gone', Date.now() as never, by));
     expect(pageOf(reader, 'tower & park-1', 'en')).toEqual({ kind: 'moved', to: paths[1] });
   });
 

@@ -26,7 +26,7 @@ export function planCommand(io: Io): Command {
     .action((options: { declaration?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const plan = makePlan({ mirror, policy: policyOf(config, mirror.offers.offers) });
+      const plan = makePlan({ mirror, policy: policyOf(config, mirror.schedule.offers.offers) });
       if (options.declaration) {
         const { service, cadence, subscriptions, receiver } = config;
         const settings = {
@@ -35,7 +35,7 @@ export function planCommand(io: Io): Command {
           subscriptions: subscriptions.length,
           public_url: receiver.public_url,
         };
-        const endpoints = declarationOf(settings, plan, mirror.offers.offers);
+        const endpoints = declarationOf(settings, plan, mirror.schedule.offers.offers);
         io.stdout.write(
           options.json
             ? `${JSON.stringify({ endpoints }, null, 2)}\n`

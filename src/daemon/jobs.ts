@@ -62,7 +62,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: [...writes, 'time'],
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => (mirror.targets.replannedTo() === null ? surveyDueAt(ports) : clock.now()),
+      workAt: () => (mirror.schedule.targets.replannedTo() === null ? surveyDueAt(ports) : clock.now()),
       run: (signal) => runChores(ports, signal),
     },
     {
@@ -236,7 +236,7 @@ function passJob({ config, ports, mirror, storage }: Mirroring): Job {
     needs: [...writes, 'time', 'key'],
     asks_service: true,
     // Also while the key is refused: due records stay due.
-    workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.records.nextDueAt(null)),
+    workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.schedule.records.nextDueAt(null)),
     run: async (signal) => {
       const result = await runSyncCycle(ports, config.budget.concurrency, {
         job_id: null,

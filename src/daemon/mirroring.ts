@@ -55,7 +55,7 @@ export async function openMirroring(
   const gone_since = applyAgain(mirror, inbox, log);
   const service = connectService(stack, machine, loaded, { ...opened, storage }, sharing);
   const { upstream, probe, limiter, serviceClock } = service;
-  const policy = policyOf(config, mirror.offers.offers);
+  const policy = policyOf(config, mirror.schedule.offers.offers);
   const ports = createSync({ upstream, mirror, clock, chance, entropy, log, policy, budget: limiter.learned }, probe);
   const watch = new ClockWatch({
     time: clock,
@@ -77,7 +77,7 @@ export async function openMirroring(
   return {
     ...parts,
     subscriptions,
-    notOffered: () => mirror.offers.missing().map(({ path }) => path),
+    notOffered: () => mirror.schedule.offers.missing().map(({ path }) => path),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
@@ -86,6 +86,6 @@ export async function openMirroring(
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {
-    for (const path of optionalPaths) if (asked[path] === null) mirror.offers.forget(path);
+    for (const path of optionalPaths) if (asked[path] === null) mirror.schedule.offers.forget(path);
   });
 }

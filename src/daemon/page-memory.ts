@@ -14,7 +14,7 @@ export function pageMemory(
   return {
     started_at,
     conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips(from) } : null,
-    resyncs: mirrored ? mirror.jobs.unfinished() : [],
+    resyncs: mirrored ? mirror.schedule.jobs.unfinished() : [],
     changes: mirrored ? feed.newest(listedAtMost) : [],
     deliveries: received ? deliveries.list({ since: null, state: null, limit: listedAtMost }) : [],
   };

@@ -128,7 +128,7 @@ export async function startReceiving(
       log.warn(
         'the master secret has changed: new callback addresses are sent to the service; what it sends to the old ones meanwhile is lost',
       );
-    mirror.transaction(() => mirror.subscriptions.addressesVoid());
+    mirror.transaction(() => mirror.push.subscriptions.addressesVoid());
     healGaps(ports);
   }
   const heartbeat = new Heartbeat(mirroring);
@@ -225,7 +225,7 @@ class Application implements AsyncDisposable {
       this.#waiting_bytes = 0;
       const counts = await applyDeliveries(ports, inbox.deliveries, this.#signal);
       if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
-      mirror.transaction(() => mirror.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
+      mirror.transaction(() => mirror.push.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
       ports.log.info({ ...counts }, 'deliveries applied');
     } while (this.#again && !this.#signal.aborted);
   }

@@ -38,7 +38,7 @@ async function recordOnSale({ status, mirror }: Unscheduled): Promise<void> {
   const { filled_at, as_of, products, bookable } = await status.counted();
   if (filled_at === null) return;
   const counted = { counted_at: instant(as_of), sellable: products.sellable, days: bookable.days };
-  mirror.transaction(() => mirror.onSale.record(counted));
+  mirror.transaction(() => mirror.status.onSale.record(counted));
 }
 
 function prune({ mirror, inbox, ports, config }: Unscheduled): void {
@@ -49,9 +49,9 @@ function prune({ mirror, inbox, ports, config }: Unscheduled): void {
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
     mirror.audits.prune(ago(auditMemoryMs));
-    mirror.interest.prune(ago(interestMemoryMs));
-    mirror.images.prune(before);
-    mirror.closures.prune(before);
+    mirror.schedule.interest.prune(ago(interestMemoryMs));
+    mirror.catalogue.images.prune(before);
+    mirror.push.closures.prune(before);
     mirror.rows.prune(now);
     mirror.renewZones(now);
   });

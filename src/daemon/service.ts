@@ -42,7 +42,7 @@ export function connectService(
   const { service, images, budget } = loaded.config;
   const { page_size, timeout, retry_after } = service.profile;
   const leadership = sharing?.leadership;
-  const save = (learned: Budget) => mirror.transaction(() => mirror.budget.saveLearned(learned));
+  const save = (learned: Budget) => mirror.transaction(() => mirror.schedule.budget.saveLearned(learned));
   // Starts with the rate that an earlier process learned, and stores its own for the next one.
   const limiter = stack.use(
     createLimiter({
@@ -51,7 +51,7 @@ export function connectService(
       chance,
       leadership,
       retry_after,
-      learned: mirror.budget.learned(),
+      learned: mirror.schedule.budget.learned(),
       throttled: (learned) => storage.soon('budget', () => save(learned)),
     }),
   );

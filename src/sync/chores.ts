@@ -32,7 +32,7 @@ export async function reassignCategories(ports: Ports, signal: AbortSignal): Pro
   if (policy.categories.length === 0) return;
   let after = allProducts.after;
   for (;;) {
-    const ids = mirror.products.idsAfter(after, slice);
+    const ids = mirror.catalogue.products.idsAfter(after, slice);
     const last = ids.at(-1);
     if (last === undefined || signal.aborted) return;
     mirror.transaction(() => replan(ports, assignCategories(ports, { after, limit: slice })));

@@ -90,9 +90,9 @@ export async function runSyncCycle(ports: Ports, workers: number, options: SyncC
   const result = await new SyncCycle(ports, workers, options).run();
   const { mirror, clock } = ports;
   const filled = isFilled(ports);
-  if (filled || mirror.jobs.isAnyOpen())
+  if (filled || mirror.schedule.jobs.isAnyOpen())
     mirror.transaction(() => {
-      mirror.jobs.finish(clock.now());
+      mirror.schedule.jobs.finish(clock.now());
       if (filled) mirror.markFilled(clock.now());
     });
   completePass(ports);
@@ -194,7 +194,7 @@ class SyncCycle {
       if (!this.#inFlight.has(keyOf(next))) return next;
     }
     const { mirror, clock } = this.#ports;
-    const generation = mirror.records.generation();
+    const generation = mirror.schedule.records.generation();
     const now = clock.now();
     const { dry } = source;
     if (dry !== null && dry.generation === generation) {
@@ -280,8 +280,8 @@ class SyncCycle {
     const { mirror, clock } = this.#ports;
     if (clock.monotonic() - this.#ended_jobs_at < endJobsEveryMs) return;
     this.#ended_jobs_at = clock.monotonic();
-    if (mirror.filledAt() === null || !mirror.jobs.isAnyOpen()) return;
-    if (mirror.transaction(() => mirror.jobs.finish(clock.now())) > 0) completePass(this.#ports);
+    if (mirror.filledAt() === null || !mirror.schedule.jobs.isAnyOpen()) return;
+    if (mirror.transaction(() => mirror.schedule.jobs.finish(clock.now())) > 0) completePass(this.#ports);
   }
 
   /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
@@ -329,14 +329,21 @@ export function completePass({ mirror, clock }: Sync): void {
 function sourcesOf({ mirror, clock }: Sync, job_id: number | null): Source[] {
   const idle = { in_flight: 0, dry: null };
   if (job_id !== null)
-    return [{ ...idle, queue: [], name: 'fill', due: (limit) => mirror.records.dueOfJob(clock.now(), job_id, limit) }];
+    return [
+      {
+        ...idle,
+        queue: [],
+        name: 'fill',
+        due: (limit) => mirror.schedule.records.dueOfJob(clock.now(), job_id, limit),
+      },
+    ];
   return laneEntries
     .filter((name) => name !== 'audit')
     .map((name) => ({
       ...idle,
       queue: [],
       name,
-      due: (limit) => mirror.records.due(clock.now(), name, limit),
+      due: (limit) => mirror.schedule.records.due(clock.now(), name, limit),
     }));
 }
 
@@ -347,8 +354,12 @@ function sourcesOf({ mirror, clock }: Sync, job_id: number | null): Source[] {
  */
 function isFilled({ mirror }: Sync): boolean {
   if (mirror.filledAt() !== null) return false;
-  if (mirror.shortLists.all().some(blocksFill)) return false;
-  return !mirror.records.isAnyUnread() && mirror.products.count() > 0 && !mirror.records.isAllEmpty();
+  if (mirror.schedule.shortLists.all().some(blocksFill)) return false;
+  return (
+    !mirror.schedule.records.isAnyUnread() &&
+    mirror.catalogue.products.count() > 0 &&
+    !mirror.schedule.records.isAllEmpty()
+  );
 }
 
 function report({ log }: Sync, record: RecordFacts, result: Extract<Refreshed, { kind: 'stored' | 'failed' }>): void {

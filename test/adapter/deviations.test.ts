@@ -36,7 +36,7 @@ describe('with an adapter, a service that', () => {
       return;
     }
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [], products });
-    expect(harness.daemon.mirror.records.fill().failing).toBe(failing);
+    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(failing);
   });
 
   it('is in the table of docs/service.md, with the lines of its adapter', () => {

@@ -37,7 +37,7 @@ describe('the example', () => {
     await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
-    expect(harness.daemon.mirror.records.fill().failing).toBe(0);
+    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
   });
 
   it('offset mirrors the second language, which it asks for in a header', async () => {

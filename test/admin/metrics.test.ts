@@ -146,7 +146,7 @@ describe('/metrics', () => {
     expect(samples.get('nodejs_eventloop_lag_p99_seconds')).toBeLessThan(60);
 
     expect(body).not.toMatch(new RegExp(`${canaryMark}|hooks|127\\.0\\.0\\.1`));
-    for (const id of daemon.mirror.products.ids()) expect(body).not.toContain(`"${id}"`);
+    for (const id of daemon.mirror.catalogue.products.ids()) expect(body).not.toContain(`"${id}"`);
   });
 
   it('says nothing of what was not measured', async () => {

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 const authorization = `Bearer ${canary.admin}`;
-const unfinished = () => daemon.mirror.jobs.unfinished().length;
+const unfinished = () => daemon.mirror.schedule.jobs.unfinished().length;
 
 async function look(query = ''): Promise<string> {
   return await (await fetch(url + query, { headers: { authorization } })).text();

@@ -49,7 +49,7 @@ beforeAll(async () => {
   });
   withdrawn_id = sold.findLast((each) => each.product_id !== product_id)?.product_id ?? 0;
   const by = { sent_at: daemon.ports.clock.now(), reason: 'cadence-elapsed' } as const;
-  daemon.mirror.transaction(() => daemon.mirror.removals.withdraw(withdrawn_id, 'gone', by.sent_at, by));
+  daemon.mirror.transaction(() => daemon.mirror.catalogue.removals.withdraw(withdrawn_id, 'gone', by.sent_at, by));
 });
 
 const key = (name: string) => ({ authorization: `Bearer ${name}` });

@@ -62,7 +62,7 @@ function undisturbed(times: readonly number[]): number {
 
 function reads({ mirror }: TestMirror): Measure[] {
   using reader = openReader(mirror.path);
-  const asked = spread(mirror.products.ids(), shown);
+  const asked = spread(mirror.catalogue.products.ids(), shown);
   const each = (what: string, read: (product_id: number) => unknown): Measure => {
     const all = () => {
       for (const id of asked) read(id);

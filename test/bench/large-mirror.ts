@@ -26,7 +26,7 @@ export function largeMirror(products: number, days = 31): TestMirror {
     putProducts(test.mirror, some.map(entryOf), { sent_at: now });
     test.mirror.transaction(() => {
       for (const product of some) putDates(test.mirror, product, { now, days });
-      test.mirror.listPlaces.note(
+      test.mirror.catalogue.listPlaces.note(
         some.map(({ id }) => id),
         first + 1,
       );
@@ -84,13 +84,13 @@ function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now:
     context: '{}',
   };
   const ofVariants = { ...read, source: 'availability', language: 'en', stale_at: instant(now + 86_400_000) } as const;
-  mirror.variants.store(ofVariants, answer.variants, new Set());
+  mirror.catalogue.variants.store(ofVariants, answer.variants, new Set());
   const [near, middle] = [
     { days: 14, every: 21_600_000 },
     { days: 31, every: 43_200_000 },
   ];
   const tiers = { horizon: days, near, middle, far: { every: 86_400_000 } };
-  mirror.availability.store(
+  mirror.catalogue.availability.store(
     { ...read, currency: 'EUR', from: today, hash: '', today, tiers, readBefore: false },
     answer,
   );

@@ -91,10 +91,10 @@ const replanningMs = 15_000;
 /** Plans them again by another cadence, and asks whether all were read. */
 async function replan(mirror: Mirror): Promise<void> {
   const policy = policyOf(testConfig('/nowhere', 'http://127.0.0.1:1').config, () => true);
-  mirror.transaction(() => mirror.targets.write(policy, policy.daysPerRequest));
+  mirror.transaction(() => mirror.schedule.targets.write(policy, policy.daysPerRequest));
   await replanRest(testSync({ mirror, policy }), AbortSignal.timeout(replanningMs));
   // Those that its products lacked are made on the way, and nobody has read them.
-  if (!mirror.records.isAnyUnread()) throw new Error('no record was made');
+  if (!mirror.schedule.records.isAnyUnread()) throw new Error('no record was made');
 }
 
 export async function schedulingLines(): Promise<Line[]> {

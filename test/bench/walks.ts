@@ -54,7 +54,7 @@ async function walked({ daemon: { ports, mirror } }: DaemonJobs): Promise<Walk> 
   const db = new Database(mirror.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
-  const record = mirror.records.find({ ...walkKinds(ports.policy.extent).primary, product_id: 0 });
+  const record = mirror.schedule.records.find({ ...walkKinds(ports.policy.extent).primary, product_id: 0 });
   if (record === null) throw new Error('the list is not among the records');
   const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
   const own = { ...ports, upstream: ports.upstream.in('weekly'), progressed: () => undefined, commit };

@@ -27,7 +27,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
     while (daemon.mirror.filledAt() === null) await daemon.tick();
     expect((await run('status')).code).toBe(0);
     expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; shown is none') });
-    daemon.mirror.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
+    daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
     expect((await run('status')).code).toBe(1);
     expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });
     const { code, stdout } = await run('status');
@@ -37,9 +37,9 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   expect(await acknowledged()).toMatchObject([{ acknowledged: 'theirs, until Friday' }]);
   // What only an earlier process has seen is not judged in the first minutes.
   await daemon.schedule.run('conditions');
-  daemon.mirror.outcomes.note('image-urls', instant(Date.now()), null);
+  daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), null);
   await daemon.schedule.run('conditions');
-  daemon.mirror.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
+  daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
   expect(await acknowledged()).toMatchObject([{ acknowledged: null }]);
   expect(daemon.inbox.conditions.flips(instant(0))).toMatchObject([
     { code: 'images-refused', ended_at: expect.any(Number) },

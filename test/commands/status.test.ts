@@ -17,17 +17,17 @@ it('status writes each heading once, with all that belongs to it below', async (
   putProducts(mirror, [productOf(701), productOf(702)]);
   mirror.transaction(() => {
     const at = instant(Date.now());
-    mirror.outcomes.failed('prices', { at, affected: 2 });
+    mirror.status.outcomes.failed('prices', { at, affected: 2 });
     const closure = {
       product_id: 701, delivery_id: 1, notified_at: at, applied_at: at, available_at: null, reason: null,
       expected_reopening: null, alternative_product_id: null,
     }; // biome-ignore format: one row
     for (let false_ones = 0; false_ones < 100; false_ones += 1) {
-      mirror.closures.put(closure);
-      mirror.closures.ended(mirror.closures.inForce(701)?.closure_id ?? 0, at);
+      mirror.push.closures.put(closure);
+      mirror.push.closures.ended(mirror.push.closures.inForce(701)?.closure_id ?? 0, at);
     }
-    mirror.closures.put(closure);
-    mirror.closures.put({ ...closure, product_id: 702, applied_at: null });
+    mirror.push.closures.put(closure);
+    mirror.push.closures.put({ ...closure, product_id: 702, applied_at: null });
   });
   const { stdout } = await runHere(['--config', config, 'status']);
   const [facts = ''] = stdout.split('\n\n');

@@ -118,7 +118,7 @@ it('the reader’s functions are those of the contract, and return the fields th
   const gone = harness.sandbox.world.visible().at(-1)?.id ?? 0;
   const { mirror } = harness.daemon;
   const by = { sent_at: harness.clock.now(), reason: 'cadence-elapsed' } as const;
-  mirror.transaction(() => mirror.removals.withdraw(gone, 'gone', by.sent_at, by));
+  mirror.transaction(() => mirror.catalogue.removals.withdraw(gone, 'gone', by.sent_at, by));
   using reader = openReader(harness.daemon.mirror.path);
   const product_id = open?.id ?? 0;
   const [day] = reader.calendar(product_id).filter(({ state }) => state === 'available');

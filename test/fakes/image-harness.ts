@@ -102,7 +102,7 @@ export async function imageHarness(
     settle: async () => {
       const { mirror, ports } = jobs.daemon;
       await tick('minute');
-      while (mirror.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.daemon))
+      while (mirror.catalogue.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.daemon))
         await tick('second');
     },
     restart,
@@ -113,7 +113,7 @@ export async function imageHarness(
 }
 
 function isFull({ mirror, config }: Daemon): boolean {
-  return mirror.imageFiles.bytes() >= config.images.disk * 0.8;
+  return mirror.catalogue.imageFiles.bytes() >= config.images.disk * 0.8;
 }
 
 /** What lies in a directory of image files, against the rows of its mirror. */

@@ -31,9 +31,9 @@ export function putProducts(
   { sent_at = Date.now(), language = 'en', source = 'list' as 'list' | 'detail' } = {},
 ): void {
   mirror.transaction(() => {
-    if (language !== edition.language) mirror.languages.write([edition.language, language]);
+    if (language !== edition.language) mirror.catalogue.languages.write([edition.language, language]);
     for (const entry of entries)
-      mirror.products.store(entry, {
+      mirror.catalogue.products.store(entry, {
         source,
         reason: 'never-fetched',
         language,

@@ -255,7 +255,7 @@ async function harnessOf(
   async function runUntil(done: () => boolean): Promise<void> {
     if (!done()) await drive(life.run('pass'));
     while (!done()) {
-      const next = life.daemon.mirror.records.nextDueAt(null);
+      const next = life.daemon.mirror.schedule.records.nextDueAt(null);
       if (next === null) break;
       await drive(clock.sleep(Math.max(next - clock.now(), second)));
       await tick();

@@ -22,10 +22,10 @@ flushCompileCache();
 
 await using jobs = await startJobs(testMachine({ log: createLog('error', process.stderr), network: nearby }), config);
 const { mirror } = jobs.daemon;
-const anyDue = () => mirror.imageFiles.due(systemClock.now(), 'all', 1).length > 0;
+const anyDue = () => mirror.catalogue.imageFiles.due(systemClock.now(), 'all', 1).length > 0;
 
 if (mode === 'straight') {
-  const queue = mirror.imageFiles.due(systemClock.now(), 'all', 1_000_000);
+  const queue = mirror.catalogue.imageFiles.due(systemClock.now(), 'all', 1_000_000);
   const work = async () => {
     for (let row = queue.shift(); row !== undefined; row = queue.shift()) {
       const answer = await fetch(row.url);

@@ -97,7 +97,7 @@ async function fill(place: string, service: string): Promise<string> {
   const { mirror } = jobs.daemon;
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const reading = jobs.run('pass');
-  while (mirror.records.find(list)?.fetched_at == null) await systemClock.sleep(10);
+  while (mirror.schedule.records.find(list)?.fetched_at == null) await systemClock.sleep(10);
   // Which files are wanted; the host is not asked here.
   await jobs.run('image-limits');
   jobs.stop();

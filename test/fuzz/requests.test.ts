@@ -101,7 +101,7 @@ describe('a request that nobody would write', needs('time'), () => {
   beforeAll(async () => {
     const { daemon, sockets } = await filledDaemon(stack);
     doors = sockets;
-    product_id = daemon.mirror.products.ids()[0] ?? 0;
+    product_id = daemon.mirror.catalogue.products.ids()[0] ?? 0;
   });
   afterAll(() => stack.disposeAsync());
 

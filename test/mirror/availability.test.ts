@@ -26,7 +26,7 @@ const product: ProductEntry = {
 function put(test: TestMirror, entry: Partial<ProductEntry> = {}): void {
   const primary = { language: 'en', currency: 'EUR' };
   test.mirror.transaction(() => {
-    test.mirror.products.store(
+    test.mirror.catalogue.products.store(
       { ...product, ...entry },
       {
         source: 'list',
@@ -73,7 +73,7 @@ function store(
   const { from, sent_at = now, hash = 'h1' } = read;
   const why = { reason: 'cadence-elapsed', readBefore: false } as const;
   const { changed, added } = test.mirror.transaction(() =>
-    test.mirror.availability.store(
+    test.mirror.catalogue.availability.store(
       { product_id: 7, currency: 'EUR', from: day(from), sent_at: instant(sent_at), now, hash, today, tiers, ...why },
       given,
     ),
@@ -172,7 +172,7 @@ it('an answer costs a span a tier, each stale after its own cadence', () => {
   ]);
   const confirm = (sent_at: number, own: Tiers) =>
     test.mirror.transaction(() =>
-      test.mirror.availability.confirm({
+      test.mirror.catalogue.availability.confirm({
         product_id: 7,
         currency: 'EUR',
         hash: 'h1',
@@ -202,7 +202,7 @@ it('stored dates follow a new cadence of the tier in which they were when they w
   store(test, { from: 2, sent_at: now + 24 * hour, hash: 'h2' }, answer({}, day(3)));
   const own = { ...tiers, near: { ...tiers.near, every: 24 * hour }, middle: { ...tiers.middle, every: 48 * hour } };
   const todayAt = (at: number) => day(Math.floor((at - now) / (24 * hour)));
-  test.mirror.transaction(() => test.mirror.availability.moveStaleAt(7, own, todayAt));
+  test.mirror.transaction(() => test.mirror.catalogue.availability.moveStaleAt(7, own, todayAt));
   expect(test.all('SELECT from_date, stale_at - checked_at AS cadence FROM date_window ORDER BY from_date')).toEqual([
     { from_date: day(0), cadence: 24 * hour },
     { from_date: day(2), cadence: 24 * hour },
@@ -297,7 +297,7 @@ it('days before today at the venue are not shown, also before they are pruned', 
   put(test);
   store(test, { from: -2 }, answer({ [-2]: form(900), [-1]: form(900), 0: form(900) }, day(0)));
   expect(test.all('SELECT date FROM availability_days')).toEqual([{ date: day(0) }]);
-  test.mirror.transaction(() => test.mirror.availability.prune({ product_id: 7, currency: 'EUR' }, today));
+  test.mirror.transaction(() => test.mirror.catalogue.availability.prune({ product_id: 7, currency: 'EUR' }, today));
   expect(test.all('SELECT DISTINCT date FROM day')).toEqual([{ date: day(0) }]);
   expect(test.all('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
 });

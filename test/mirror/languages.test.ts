@@ -7,7 +7,7 @@ import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
 function mirrored(test: TestMirror, ...languages: readonly string[]): void {
-  test.mirror.transaction(() => test.mirror.languages.write(languages));
+  test.mirror.transaction(() => test.mirror.catalogue.languages.write(languages));
 }
 
 const shown = (test: TestMirror) =>
@@ -69,13 +69,16 @@ it('what a sale needs to know, and each variant, is shown in the primary languag
     document: JSON.stringify({ id: variant_id, label }),
   });
   test.mirror.transaction(() => {
-    test.mirror.checkoutInformation.store({ ...read, language: 'en' }, { ...facts, must_know: 'Bring an ID.' });
-    test.mirror.variants.store(
+    test.mirror.catalogue.checkoutInformation.store(
+      { ...read, language: 'en' },
+      { ...facts, must_know: 'Bring an ID.' },
+    );
+    test.mirror.catalogue.variants.store(
       { ...read, language: 'en', source: 'variants' },
       [variant(7, 'Adult'), variant(8, 'Child')],
       new Set([7, 8]),
     );
-    test.mirror.variants.store(
+    test.mirror.catalogue.variants.store(
       { ...read, language: 'nl', source: 'variants' },
       [variant(7, 'Volwassene')],
       new Set([7]),

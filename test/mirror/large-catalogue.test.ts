@@ -31,9 +31,9 @@ function readAll({ mirror }: TestMirror): void {
   const due = { at: instant(now + 20 * hour), reason: 'cadence-elapsed' } as const;
   const read = { sent_at: now, changed: false, body_hash: null, stale_at: now, due, volatility: null };
   mirror.transaction(() => {
-    for (const product_id of [0, ...mirror.products.ids()])
-      for (const record of mirror.records.ofProduct(product_id))
-        mirror.records.fetched(record, { ...read, off_sale_at: null, unanswered_at: null, shows: null });
+    for (const product_id of [0, ...mirror.catalogue.products.ids()])
+      for (const record of mirror.schedule.records.ofProduct(product_id))
+        mirror.schedule.records.fetched(record, { ...read, off_sale_at: null, unanswered_at: null, shows: null });
   });
 }
 
@@ -51,11 +51,11 @@ it('another cadence plans a large catalogue again in slices, which go on after a
   readAll(test);
   startWith(test, '30h');
   // The lists are the first of fifty.
-  expect([planned(test, 30), test.mirror.targets.replannedTo()]).toEqual([49, 49]);
+  expect([planned(test, 30), test.mirror.schedule.targets.replannedTo()]).toEqual([49, 49]);
   const ports = startWith(test, '30h');
   expect(planned(test, 30)).toBe(49);
   await replanRest(ports, signal);
-  expect([planned(test, 30), test.mirror.targets.replannedTo()]).toEqual([products, null]);
+  expect([planned(test, 30), test.mirror.schedule.targets.replannedTo()]).toEqual([products, null]);
   // Another one in the middle of a change begins again.
   startWith(test, '40h');
   await replanRest(startWith(test, '50h'), signal);
@@ -88,12 +88,12 @@ it('whether a record waits for its first read is looked up, however many were re
   const [text = ''] = recordedStatements(() => recordReads(readsOf(test.reader)).isAnyUnread());
   const plan = () => test.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`).map(({ detail }) => detail);
   expect(plan()).toEqual(['SEARCH _record USING INDEX _record_unread (failures<?)']);
-  expect(test.mirror.records.isAnyUnread()).toBe(false);
+  expect(test.mirror.schedule.records.isAnyUnread()).toBe(false);
   putProducts(test.mirror, [productOf(1, {})], { sent_at: now });
   startWith(test, '24h');
-  expect(test.mirror.records.isAnyUnread()).toBe(true);
+  expect(test.mirror.schedule.records.isAnyUnread()).toBe(true);
   readAll(test);
-  expect(test.mirror.records.isAnyUnread()).toBe(false);
+  expect(test.mirror.schedule.records.isAnyUnread()).toBe(false);
 });
 
 it('a walk that finds products as they were sets their instants alone, so that no index of them is written again', () => {
@@ -150,6 +150,6 @@ it('a start goes through the records of all products only where they may be othe
   db.close();
   expect(started()).toBe(1);
   // The service did not offer them for a while.
-  test.mirror.transaction(() => test.mirror.records.dropResource('variants'));
+  test.mirror.transaction(() => test.mirror.schedule.records.dropResource('variants'));
   expect(started()).toBe(2);
 });

@@ -76,12 +76,12 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
   const dates = datesBetween(today, addDays(latest, 2));
   test.mirror.transaction(() => {
     for (const [index, name] of names.entries()) {
-      test.mirror.variants.store(
+      test.mirror.catalogue.variants.store(
         { source: 'variants', product_id: index + 1, language: 'en', sent_at: instant(now), stale_at: instant(now), now: instant(now), reason: 'cadence-elapsed' },
         [...typesOf(index + 1)].map(([variant_id, variant_type]) => ({ variant_id, document: JSON.stringify({ variant_type }) })),
         new Set(),
       ); // biome-ignore format: one answer
-      test.mirror.availability.store(
+      test.mirror.catalogue.availability.store(
         { product_id: index + 1, currency: 'EUR', from: today, sent_at: instant(now), now: instant(now), hash: 'h', today, tiers, reason: 'cadence-elapsed', readBefore: false },
         {
           sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}',
@@ -201,7 +201,7 @@ describe('a date', () => {
     const date = '2026-12-05';
     const store = (...times: Timeslot[]) =>
       test.mirror.transaction(() =>
-        test.mirror.availability.store(
+        test.mirror.catalogue.availability.store(
           { product_id: 1, currency: 'EUR', from: date, sent_at: instant(now), now: instant(now), hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', readBefore: false },
           { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
         ),

@@ -20,7 +20,7 @@ function putExperiences(
 ): void {
   mirror.transaction(() => {
     for (const experience of experiences)
-      mirror.experiences.store([experience], {
+      mirror.catalogue.experiences.store([experience], {
         currency: 'EUR',
         sent_at: instant(sent_at),
         now: instant(sent_at),
@@ -104,7 +104,7 @@ it('a price of an experience is that of the primary currency, and none where the
       stale_at: instant(at + 1000),
       reason: 'cadence-elapsed',
     } as const;
-    test.mirror.experiences.store([experienceOf(6, { from_price: 900 })], read);
+    test.mirror.catalogue.experiences.store([experienceOf(6, { from_price: 900 })], read);
   });
   expect(test.all('SELECT from_price, currency FROM experiences ORDER BY experience_id')).toEqual([
     { from_price: 900, currency: 'EUR' },

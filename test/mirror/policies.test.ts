@@ -132,7 +132,7 @@ it('a held row is stale in every view that can hold it, not expired before four 
   };
   expect(states(now)).toEqual(views.map(() => ['fresh0']));
   mirror.transaction(() => {
-    for (const product_id of mirror.products.ids()) {
+    for (const product_id of mirror.catalogue.products.ids()) {
       for (const [resource, edition] of [
         ['products', 'en/EUR'],
         ['checkout_information', 'en'],
@@ -153,8 +153,8 @@ it('a held row is stale in every view that can hold it, not expired before four 
     from: null,
     to: null,
   });
-  for (const record of mirror.products.ids().flatMap((id) => mirror.records.ofProduct(id)))
-    mirror.transaction(() => mirror.records.forgetBody(record));
+  for (const record of mirror.catalogue.products.ids().flatMap((id) => mirror.schedule.records.ofProduct(id)))
+    mirror.transaction(() => mirror.schedule.records.forgetBody(record));
   await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(states(harness.clock.now())).toEqual(views.map(() => ['fresh0']));
   reader.db.close();

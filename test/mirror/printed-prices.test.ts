@@ -22,7 +22,7 @@ function putDates(test: TestMirror, dates: readonly (readonly Offer[] | null)[],
     offers === null ? [] : [[addDays(today, day), form(offers)]],
   );
   test.mirror.transaction(() =>
-    test.mirror.availability.store(
+    test.mirror.catalogue.availability.store(
       { product_id: 7, currency, from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', readBefore: false },
       {
         sales_enabled: true, covered_to: addDays(today, dates.length - 1), named: null, max_tickets_per_order: null, variants: [],
@@ -47,7 +47,7 @@ function putTypes(test: TestMirror, source: 'variants' | 'availability', ...type
     now,
     reason: 'cadence-elapsed',
   } as const;
-  test.mirror.transaction(() => test.mirror.variants.store(read, variants, new Set([1, 2, 3])));
+  test.mirror.transaction(() => test.mirror.catalogue.variants.store(read, variants, new Set([1, 2, 3])));
 }
 
 function withProduct(given: Parameters<typeof productOf>[1] = {}): TestMirror {
@@ -139,7 +139,7 @@ describe('what is printed of stored dates', () => {
     putDates(test, [[[1, 5, 1100]]], 'USD');
     expect(ofProduct(test)).toEqual([900, 900, 'adult']);
     test.mirror.transaction(() =>
-      test.mirror.products.store(productOf(7, { from_price: 1000 }), {
+      test.mirror.catalogue.products.store(productOf(7, { from_price: 1000 }), {
         source: 'list', reason: 'never-fetched', language: 'en', currency: 'USD', primary: { language: 'en', currency: 'EUR' }, sent_at: now, now, stale_at: now,
       }),
     ); // biome-ignore format: one read

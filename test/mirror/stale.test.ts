@@ -44,7 +44,9 @@ it('every table whose rows say when they are stale follows a new cadence of its 
   } as StaleAfter;
   const before = believedFor(harness);
   expect(
-    mirror.transaction(() => mirror.targets.write({ ...policy, cadence, of: () => ({ ...policy, cadence }) }, 31)),
+    mirror.transaction(() =>
+      mirror.schedule.targets.write({ ...policy, cadence, of: () => ({ ...policy, cadence }) }, 31),
+    ),
   ).toBe(true);
   expect(Object.keys(before).length).toBeGreaterThan(4);
   expect(believedFor(harness)).toEqual({
@@ -90,6 +92,6 @@ it('dates and their records follow a new cadence of their tier, so that none is 
     })),
   };
   const policy = { ...ports.policy, cadence, extent, of: () => ({ ...ports.policy, cadence, extent }) };
-  mirror.transaction(() => replan({ ...ports, policy }, mirror.products.ids()));
+  mirror.transaction(() => replan({ ...ports, policy }, mirror.catalogue.products.ids()));
   expect(believed()).toEqual({ shown: [30, 40, 50], planned: [30, 50] });
 });

@@ -19,7 +19,7 @@ function shown(members: object): unknown {
     reason: 'cadence-elapsed',
   } as const;
   const variant = { variant_id: 7, document: JSON.stringify({ id: 7, ...members }) };
-  test.mirror.transaction(() => test.mirror.variants.store(read, [variant], new Set([7])));
+  test.mirror.transaction(() => test.mirror.catalogue.variants.store(read, [variant], new Set([7])));
   return test.all('SELECT valid_with, visitors_details, group_ids FROM variants')[0];
 }
 

@@ -14,7 +14,7 @@ function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en'
   const test = testMirror();
   putProducts(test.mirror, [productOf(1)], { sent_at: at });
   test.mirror.transaction(() => {
-    test.mirror.languages.write(languages);
+    test.mirror.catalogue.languages.write(languages);
     test.mirror.markFilled(at);
   });
   const variants = Object.entries(groupsOf).map(([id, group_ids]) => ({
@@ -30,7 +30,7 @@ function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en'
   const listed = new Set(variants.map(({ variant_id }) => variant_id));
   for (const language of languages)
     test.mirror.transaction(() =>
-      test.mirror.variants.store({ ...read, source: 'variants', language, sent_at: at }, variants, new Set()),
+      test.mirror.catalogue.variants.store({ ...read, source: 'variants', language, sent_at: at }, variants, new Set()),
     );
   const told = () =>
     test.all("SELECT language, detail FROM changes WHERE kind = 'variants_changed' AND seq > @from ORDER BY seq", {
@@ -46,7 +46,7 @@ function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en'
         .map((row) => (row as { group_names: string | null }).group_names),
     answer: (groups: readonly VariantGroup[], sent_at = at + 1) =>
       test.mirror.transaction(() =>
-        test.mirror.variants.store(
+        test.mirror.catalogue.variants.store(
           { ...read, source: 'availability', language: 'en', sent_at: instant(sent_at), groups },
           variants,
           listed,

@@ -8,7 +8,7 @@ const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 
 function withdraw({ mirror }: TestMirror, product_id: number): void {
   const by = { sent_at: at, reason: 'cadence-elapsed' } as const;
-  mirror.transaction(() => mirror.removals.withdraw(product_id, 'gone', at, by));
+  mirror.transaction(() => mirror.catalogue.removals.withdraw(product_id, 'gone', at, by));
 }
 
 function successorOf(test: TestMirror, product_id: number): number | null | undefined {
@@ -44,9 +44,9 @@ it('its successor is on sale: what the service recommended, else the most popula
   ]);
   for (const product_id of [1, 6]) withdraw(test, product_id);
   expect([successorOf(test, 1), successorOf(test, 6)]).toEqual([3, null]);
-  test.mirror.transaction(() => test.mirror.listPlaces.note([4, 3], 1));
+  test.mirror.transaction(() => test.mirror.catalogue.listPlaces.note([4, 3], 1));
   expect(successorOf(test, 1)).toBe(4);
-  test.mirror.transaction(() => test.mirror.listPlaces.clear());
+  test.mirror.transaction(() => test.mirror.catalogue.listPlaces.clear());
   for (const product_id of [3, 4]) withdraw(test, product_id);
   // Only a product that is off sale is left of its venue.
   expect(successorOf(test, 1)).toBeNull();

@@ -37,7 +37,7 @@ function entriesOf(path: string): Map<string, Entry> {
 
 function storeExperience({ mirror }: TestMirror, experience_id: number, title: string, sent_at: number): void {
   mirror.transaction(() =>
-    mirror.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
+    mirror.catalogue.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
       currency: 'EUR',
       sent_at: instant(sent_at),
       now: instant(sent_at),
@@ -89,7 +89,10 @@ describe('product_search', () => {
           if (what === 'venue') storeExperience(test, venue_id, `Harness of the ${word}`, at);
           if (what === 'withdraw')
             test.mirror.transaction(() =>
-              test.mirror.removals.withdraw(product_id, 'gone', at, { sent_at: at, reason: 'missing-from-list' }),
+              test.mirror.catalogue.removals.withdraw(product_id, 'gone', at, {
+                sent_at: at,
+                reason: 'missing-from-list',
+              }),
             );
         }
         const said = test.all<Entry>(

@@ -169,7 +169,7 @@ it('the decimals of every currency are those of ISO 4217, which the runtime has 
   const known = codes.filter((code) => minorUnitExponent(code) !== null);
   test.mirror.transaction(() => {
     for (const code of known)
-      test.mirror.records.createWalk({ resource: 'products', edition: `en/${code}`, part: 0, due_at: 0 });
+      test.mirror.schedule.records.createWalk({ resource: 'products', edition: `en/${code}`, part: 0, due_at: 0 });
   });
   const rows = test.all<{ currency: string; exponent: number }>('SELECT currency, exponent FROM currencies');
   expect(rows.length).toBe(known.length);

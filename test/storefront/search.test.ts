@@ -153,10 +153,10 @@ describe('search', () => {
     );
     const [now, month] = [Date.now(), 30 * 86_400_000];
     mirror.transaction(() => {
-      mirror.listPlaces.note([1, 2, 3, 4], 100);
-      mirror.categories.countSale(2, 4, instant(now));
-      mirror.categories.countAsked(3, 80, instant(now));
-      mirror.categories.countAsked(4, 80, instant(now - 3 * month - 1000));
+      mirror.catalogue.listPlaces.note([1, 2, 3, 4], 100);
+      mirror.catalogue.categories.countSale(2, 4, instant(now));
+      mirror.catalogue.categories.countAsked(3, 80, instant(now));
+      mirror.catalogue.categories.countAsked(4, 80, instant(now - 3 * month - 1000));
     });
     using reader = openReader(mirror.path);
     expect(reader.search({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([

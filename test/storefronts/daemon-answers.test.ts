@@ -107,7 +107,7 @@ describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (l
   it('asks a daemon on TCP with its token, and sells what holds', async () => {
     await using shop = await startShop(language, reached);
     expect((await shop.post('/checkout', wish)).html).toContain('data-verdict="holds"');
-    const sold = () => daemon.mirror.products.find(Number(wish.product))?.sold ?? 0;
+    const sold = () => daemon.mirror.catalogue.products.find(Number(wish.product))?.sold ?? 0;
     const before = sold();
     expect((await shop.post('/order', wish)).html).toContain('data-verdict="ordered"');
     expect(sold()).toBeGreaterThan(before + 0.9);

@@ -300,7 +300,7 @@ describe('a checkout, in PHP and in Python', needs('php', 'python3'), () => {
       expect(verdict(ordered)).toBe('ordered');
       expect(purchase(ordered.replaceAll('&#x27;', '&#039;'))).toEqual(purchase(html));
     }
-    const sold = () => daemon.mirror.products.find(ids.open)?.sold;
+    const sold = () => daemon.mirror.catalogue.products.find(ids.open)?.sold;
     expect(sold()).toBeCloseTo(2, 1);
     const next = formIn((await check({ ...(await offer(ids.open)), count: '2' })).html, '/order');
     expect(next.order).not.toBe(order.order);

@@ -108,7 +108,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
     for (let looked = 0; looked < 12; looked += 1) {
       ports.evidence.look();
       at = instant(at + 30 * 60_000);
-      for (const { product_id } of mirror.removals.absent()) answer(product_id, walk);
+      for (const { product_id } of mirror.catalogue.removals.absent()) answer(product_id, walk);
     }
   };
   for (const table of [
@@ -128,38 +128,45 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   const meet = (id: number) => {
     const read = { language: 'en', currency: 'EUR', sent_at: at, now: at, stale_at: instant(at + week) } as const;
     const primaryEdition = { language: 'en', currency: 'EUR' };
-    return mirror.products.store(seen(id), { ...read, source: 'list', primary: primaryEdition, reason: 'requested' });
+    return mirror.catalogue.products.store(seen(id), {
+      ...read,
+      source: 'list',
+      primary: primaryEdition,
+      reason: 'requested',
+    });
   };
   mirror.transaction(() => {
-    mirror.records.createWalk(primary);
+    mirror.schedule.records.createWalk(primary);
     for (const id of service.ids) meet(id);
-    mirror.records.create([{ ...detail, due_at: 1 }], service.ids);
-    for (const product_id of service.ids) mirror.records.setDue({ ...detail, product_id }, later(at));
+    mirror.schedule.records.create([{ ...detail, due_at: 1 }], service.ids);
+    for (const product_id of service.ids) mirror.schedule.records.setDue({ ...detail, product_id }, later(at));
     for (let walk = 0; walk < 24; walk += 1) {
       const mood = walk < 14 ? 'lies' : 'honest';
-      at = instant(Math.max(at + 1000, walk === 0 ? at + week : (mirror.records.find(walkRecord)?.due_at ?? 0)));
+      at = instant(
+        Math.max(at + 1000, walk === 0 ? at + week : (mirror.schedule.records.find(walkRecord)?.due_at ?? 0)),
+      );
       if (mood === 'lies') service.live(walk);
       // Now and then the read of a product that the list shows is refused for no reason.
       for (const id of service.ids)
         if (
           mood === 'lies' &&
-          mirror.removals.one(id) === null &&
+          mirror.catalogue.removals.one(id) === null &&
           !withdrawn.has(id) &&
           roll(seed, walk, id, 'glitch') < 0.02
         )
           noteAnswer(ports, id, 'gone');
       at = instant(at + 1000);
       const { shown, complete } = service.list(walk, mood);
-      const state = mirror.walks.begin(primary, at, 1);
+      const state = mirror.schedule.walks.begin(primary, at, 1);
       for (const id of shown) if (meet(id).outcome === 'returned') outcome.returned += 1;
-      mirror.walks.turn(primary, state, { ids: shown, counted: null, unusable: 0, unusable_example: null });
-      mirror.walks.end(primary, complete ? at : null);
-      mirror.records.setDue(walkRecord, { at: instant(at + week), reason: 'cadence-elapsed' });
+      mirror.schedule.walks.turn(primary, state, { ids: shown, counted: null, unusable: 0, unusable_example: null });
+      mirror.schedule.walks.end(primary, complete ? at : null);
+      mirror.schedule.records.setDue(walkRecord, { at: instant(at + week), reason: 'cadence-elapsed' });
       const before = isHeld();
       if (complete) judgeAbsence(ports, { edition: primary.edition, started_at: at });
       if (!before && isHeld()) outcome.holds += 1;
       at = instant(at + 60_000);
-      for (const { product_id } of mirror.removals.absent()) answer(product_id, walk);
+      for (const { product_id } of mirror.catalogue.removals.absent()) answer(product_id, walk);
       looks(walk);
       count();
     }
@@ -167,17 +174,17 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
 
   /** What was asked for is read; one in five reads fails, and says nothing. */
   function answer(product_id: number, walk: number): void {
-    const record = mirror.records.find({ ...detail, product_id });
+    const record = mirror.schedule.records.find({ ...detail, product_id });
     const asked = record?.due_reason === 'missing-from-list' || record?.due_reason === 'claimed';
     if (record === null || !asked || record.due_at > at) return;
-    mirror.records.setDue(record, later(at));
+    mirror.schedule.records.setDue(record, later(at));
     if (roll(seed, walk, product_id, 'fails') < 0.2) return;
     const refused = service.permanently(product_id) ? 'permanently-gone' : 'gone';
     noteAnswer(ports, product_id, service.gone.has(product_id) ? refused : 'there');
   }
 
   function count(): void {
-    const visible = new Set(mirror.products.ids());
+    const visible = new Set(mirror.catalogue.products.ids());
     for (const id of service.ids) {
       const now = !visible.has(id);
       if (now && !withdrawn.has(id)) outcome[service.gone.has(id) ? 'right' : 'wrong'] += 1;

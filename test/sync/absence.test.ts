@@ -28,12 +28,13 @@ async function until(harness: VirtualHarness, so: () => boolean, step = 20 * min
   }
 }
 
-const visible = ({ daemon }: VirtualHarness) => daemon.mirror.products.count();
+const visible = ({ daemon }: VirtualHarness) => daemon.mirror.catalogue.products.count();
 const hold = ({ daemon }: VirtualHarness) => daemon.mirror.evidence.hold('products');
 const held = (harness: VirtualHarness) => ![undefined, 'ended'].includes(hold(harness)?.state);
 const decide = ({ daemon: { mirror, ports } }: VirtualHarness, decision: 'approved' | 'rejected') =>
   mirror.transaction(() => ports.evidence.decide('products', decision));
-const absence = ({ daemon }: VirtualHarness, product: SandboxProduct) => daemon.mirror.removals.one(product.id);
+const absence = ({ daemon }: VirtualHarness, product: SandboxProduct) =>
+  daemon.mirror.catalogue.removals.one(product.id);
 /** Enough that three fifths of them are more than may go on one answer. */
 const products = 25;
 const lean = { lean: true, products };
@@ -56,18 +57,21 @@ describe('a product that the service no longer offers', () => {
     async (gone) => {
       await using harness = await filled({ ...lean, gone });
       const product = first(harness);
-      const first_seen_at = harness.daemon.mirror.products.shown(product.id)?.first_seen_at;
+      const first_seen_at = harness.daemon.mirror.catalogue.products.shown(product.id)?.first_seen_at;
       product.withdrawn = true;
       await lives(harness, 3 * hour);
       expect(visible(harness)).toBe(products - 1);
-      expect(harness.daemon.mirror.products.shown(product.id)?.withdrawn_at).not.toBeNull();
-      expect(harness.daemon.mirror.records.ofProduct(product.id)).toEqual([]);
+      expect(harness.daemon.mirror.catalogue.products.shown(product.id)?.withdrawn_at).not.toBeNull();
+      expect(harness.daemon.mirror.schedule.records.ofProduct(product.id)).toEqual([]);
       expect(await harness.compare()).toMatchObject({ differences: 0 });
       product.withdrawn = false;
       await lives(harness, 2 * hour);
       expect(visible(harness)).toBe(products);
-      expect(harness.daemon.mirror.products.shown(product.id)).toMatchObject({ first_seen_at, withdrawn_at: null });
-      expect(harness.daemon.mirror.records.ofProduct(product.id)).toHaveLength(6);
+      expect(harness.daemon.mirror.catalogue.products.shown(product.id)).toMatchObject({
+        first_seen_at,
+        withdrawn_at: null,
+      });
+      expect(harness.daemon.mirror.schedule.records.ofProduct(product.id)).toHaveLength(6);
     },
   );
 
@@ -125,7 +129,7 @@ describe('a product that the service no longer offers', () => {
     if (entry === undefined) throw new Error('no entry');
     const store = (at: number) =>
       mirror.transaction(() =>
-        mirror.products.store(
+        mirror.catalogue.products.store(
           { ...entry, product_id: gone.id },
           {
             source: 'list', language: 'en', currency: 'EUR', primary: { language: 'en', currency: 'EUR' },
@@ -180,7 +184,7 @@ describe('a product whose own read answers 404 although the list shows it', () =
   const readNow = ({ daemon, clock }: VirtualHarness, { id }: SandboxProduct) => {
     const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
     daemon.mirror.transaction(() =>
-      daemon.mirror.records.bringForward({ kinds, product_ids: [id] }, clock.now(), 'requested'),
+      daemon.mirror.schedule.records.bringForward({ kinds, product_ids: [id] }, clock.now(), 'requested'),
     );
   };
 
@@ -216,7 +220,7 @@ describe('a product whose own read answers 404 although the list shows it', () =
       part: 0,
     }));
     daemon.mirror.transaction(() =>
-      daemon.mirror.records.bringForward({ kinds, product_ids: [product.id] }, clock.now(), 'requested'),
+      daemon.mirror.schedule.records.bringForward({ kinds, product_ids: [product.id] }, clock.now(), 'requested'),
     );
     await lives(harness, minute);
     expect(sandbox.calls.counts().by_status['404']).toBeGreaterThan(0);
@@ -262,7 +266,7 @@ describe('sixty percent that are really gone', () => {
     // It is not among those that the list shows, and stays.
     await until(harness, () => visible(harness) === left + 1);
     await until(harness, () => !held(harness));
-    expect(harness.daemon.mirror.products.isVisible(kept?.id ?? 0)).toBe(true);
+    expect(harness.daemon.mirror.catalogue.products.isVisible(kept?.id ?? 0)).toBe(true);
   });
 
   it('go alone: what only a later list lacks, and can be read, stays', async () => {
@@ -282,10 +286,10 @@ describe('sixty percent that are really gone', () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => (hold(harness)?.shares.length ?? 0) === 2, 5 * minute);
-    const [before, absent] = [hold(harness), harness.daemon.mirror.removals.absent()];
+    const [before, absent] = [hold(harness), harness.daemon.mirror.catalogue.removals.absent()];
     await harness.restart();
     expect(hold(harness)).toEqual(before);
-    expect(harness.daemon.mirror.removals.absent()).toEqual(absent);
+    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual(absent);
     await until(harness, () => visible(harness) === left);
   });
 

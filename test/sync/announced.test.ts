@@ -25,7 +25,7 @@ describe('after a gap', () => {
   it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
     await using harness = await filledHarness({ lean: true, products: 12 });
     const { mirror, ports } = harness.daemon;
-    const ids = mirror.products.ids();
+    const ids = mirror.catalogue.products.ids();
     using db = open(harness);
     const writer = (text: string) => db.prepare(text).run();
     writer(
@@ -34,11 +34,11 @@ describe('after a gap', () => {
     for (const id of ids)
       writer(`INSERT INTO _subscription_product (subscription_id, product_id) VALUES ('all', ${id})`);
     noteAbsence(ports, harness.clock.now() - 6 * hour);
-    const list = mirror.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
+    const list = mirror.schedule.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
     expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: harness.clock.now() });
     healGaps(ports);
     const [id = 0] = ids;
-    const healing = mirror.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
+    const healing = mirror.schedule.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
     expect(new Set(healing.map(({ resource }) => resource))).toEqual(new Set(productResources));
   });
 
@@ -71,7 +71,7 @@ it.each([
   const question = { product_id: product.id, date: '2026-12-05' };
   const answer = await harness.drive(checkBeforeOrder(ports, question, never));
   expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
-  expect(harness.daemon.mirror.products.isVisible(product.id)).toBe(true);
+  expect(harness.daemon.mirror.catalogue.products.isVisible(product.id)).toBe(true);
   if (gone === 410) return;
   // Two lists without it, while removals are held: nothing is withdrawn, but nobody sells it either.
   const now = harness.clock.now();
@@ -104,7 +104,7 @@ it.each(['flag', 'refuse'] as const)(
       url.startsWith(`/v2/products/${product.id}?`),
     );
     expect(reads).toEqual([]);
-    expect(harness.daemon.mirror.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
+    expect(harness.daemon.mirror.push.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
   },
 );
 
@@ -134,7 +134,7 @@ it('a second closure that names no alternative keeps that of the first, and take
 
 it('explain counts a retry as one call, and not as two thousand a day', async () => {
   await using harness = await filledHarness({ lean: true, products: 3 });
-  const [id = 0] = harness.daemon.mirror.products.ids();
+  const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
   const calls = () => explainProduct(harness.daemon.ports, id)?.calls_per_day ?? 0;
   const before = calls();
   const { records, transaction } = harness.daemon.mirror;

@@ -172,7 +172,7 @@ describe('closures of one product', () => {
     test.harness.sandbox.faults.add(fault);
     for (let second = 0; second < 240; second += 3)
       await test.post(notificationOf(id, updated(), disabled(words)), 3000);
-    const detail = test.harness.daemon.mirror.records
+    const detail = test.harness.daemon.mirror.schedule.records
       .ofProduct(id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail?.failures).toBe(5);
@@ -184,9 +184,11 @@ describe('closures of one product', () => {
     await test.post(notificationOf(id, disabled(words)));
     const { mirror, clock } = test.harness.daemon.ports;
     const now = clock.now();
-    mirror.transaction(() => mirror.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }));
-    expect(mirror.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
-    expect(mirror.closures.recentlyUnconfirmed(instant(now + hour))).toBe(0);
+    mirror.transaction(() =>
+      mirror.catalogue.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }),
+    );
+    expect(mirror.push.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
+    expect(mirror.push.closures.recentlyUnconfirmed(instant(now + hour))).toBe(0);
   });
 });
 
@@ -274,17 +276,17 @@ describe('a mass of closures', () => {
     const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
     const before = test.harness.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
     expect(off() - before).toBe(6);
-    expect(test.harness.daemon.mirror.closures.counts().held).toBe(34);
+    expect(test.harness.daemon.mirror.push.closures.counts().held).toBe(34);
     await test.live(10 * minute);
     expect(off() - before).toBe(1);
-    expect(test.harness.daemon.mirror.closures.counts().held).toBe(0);
+    expect(test.harness.daemon.mirror.push.closures.counts().held).toBe(0);
   });
 
   it('that most reads contradict is taken for misuse of the address', needs('time'), async () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
-    expect(isMisuse(test.harness.daemon.mirror.closures.decided(100))).toBe(true);
+    expect(isMisuse(test.harness.daemon.mirror.push.closures.decided(100))).toBe(true);
   });
 });
 
@@ -318,9 +320,9 @@ describe('a notification of changed details', () => {
     await test.apply();
     await test.live(3 * minute);
     expect(asked.filter((path) => path === `/v2/products/${id}`)).toHaveLength(2);
-    expect(test.harness.daemon.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null)).toEqual(
-      [],
-    );
+    expect(
+      test.harness.daemon.mirror.schedule.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null),
+    ).toEqual([]);
   });
 
   it('that came while the clock was wrong does not hide one that comes during the next fetch', async () => {
@@ -334,7 +336,9 @@ describe('a notification of changed details', () => {
     await using test = await filled({ served });
     const [id = 0] = test.ids;
     const { mirror, clock } = test.harness.daemon.ports;
-    mirror.transaction(() => mirror.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now()));
+    mirror.transaction(() =>
+      mirror.schedule.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now()),
+    );
     reads = 0;
     during = () => {
       during = null;
@@ -352,19 +356,19 @@ describe('a notification of changed details', () => {
     const own = { resource: 'product_detail', edition: 'en', part: 0 } as const;
     const [now, later] = [clock.now(), instant(clock.now() + minute)];
     mirror.transaction(() => {
-      mirror.records.setDue({ ...own, product_id: notified }, { at: later, reason: 'notified' });
-      mirror.records.setDue({ ...own, product_id: closed }, { at: later, reason: 'closure-unconfirmed' });
-      mirror.records.setDue({ ...own, product_id: swept }, { at: later, reason: 'cadence-elapsed' });
+      mirror.schedule.records.setDue({ ...own, product_id: notified }, { at: later, reason: 'notified' });
+      mirror.schedule.records.setDue({ ...own, product_id: closed }, { at: later, reason: 'closure-unconfirmed' });
+      mirror.schedule.records.setDue({ ...own, product_id: swept }, { at: later, reason: 'cadence-elapsed' });
       const selection = { kinds: [own], product_ids: [notified, closed, swept] };
-      mirror.records.bringForward(selection, now, 'list-entry-changed');
+      mirror.schedule.records.bringForward(selection, now, 'list-entry-changed');
     });
     const plan = (product_id: number) =>
-      mirror.records.ofProduct(product_id).find(({ resource }) => resource === own.resource);
+      mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === own.resource);
     expect(plan(notified)).toMatchObject({ lane: 'notification', due_reason: 'notified', due_at: now });
     expect(plan(closed)).toMatchObject({ lane: 'notification', due_reason: 'closure-unconfirmed', due_at: now });
     expect(plan(swept)).toMatchObject({ due_reason: 'list-entry-changed', due_at: now });
     const selection = { kinds: [own], product_ids: [swept] };
-    mirror.transaction(() => mirror.records.bringForward(selection, now, 'sale-status-changed'));
+    mirror.transaction(() => mirror.schedule.records.bringForward(selection, now, 'sale-status-changed'));
     expect(plan(swept)).toMatchObject({ lane: 'notification', due_reason: 'sale-status-changed' });
   });
 

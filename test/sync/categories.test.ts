@@ -43,9 +43,11 @@ it('products of a category are read at its cadence, to its horizon, and move whe
     reportOrder(ports, { product_id: best.id, date: '2026-12-01', quantity: 4, outcome: 'confirmed', code: null }),
   ).toEqual({ due: 1, mirror: expect.stringMatching(/right|said-sold-out/) });
   await harness.drive(reassignCategories(ports, never));
-  expect(mirror.products.find(best.id)).toMatchObject({ category: 'top', sold: 4 });
-  expect(mirror.products.find(other.id)).toMatchObject({ category: null });
-  expect(mirror.records.ofProduct(best.id).filter(({ resource }) => resource === 'availability')).toHaveLength(5);
+  expect(mirror.catalogue.products.find(best.id)).toMatchObject({ category: 'top', sold: 4 });
+  expect(mirror.catalogue.products.find(other.id)).toMatchObject({ category: null });
+  expect(mirror.schedule.records.ofProduct(best.id).filter(({ resource }) => resource === 'availability')).toHaveLength(
+    5,
+  );
   asked.clear();
   await harness.liveUntil(harness.clock.now() + 12 * hour);
   expect(near(best.id)).toBeGreaterThanOrEqual(12);
@@ -65,9 +67,11 @@ it('an order makes the dates around it due at once, and a date that is not mirro
     code: 'timeslot_not_available',
   } as const;
   reportOrder(ports, { ...order, date: '2026-12-28' });
-  const due = mirror.records.ofProduct(order.product_id).filter(({ due_reason }) => due_reason === 'order-failed');
+  const due = mirror.schedule.records
+    .ofProduct(order.product_id)
+    .filter(({ due_reason }) => due_reason === 'order-failed');
   expect(due).toMatchObject([{ resource: 'availability', part: 1, lane: 'checkout' }]);
-  expect(mirror.products.find(order.product_id)?.sold).toBe(0);
+  expect(mirror.catalogue.products.find(order.product_id)?.sold).toBe(0);
   expect(() => reportOrder(ports, { ...order, date: '2026-11-01' })).toThrow('date 2026-11-01 is in the past');
   expect(() => reportOrder(ports, { ...order, date: '2027-12-01' })).toThrow('is beyond the horizon');
   expect(() => reportOrder(ports, { ...order, product_id: 1, date: '2026-12-01' })).toThrow(

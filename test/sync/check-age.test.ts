@@ -117,11 +117,11 @@ describe('a flood of checks', () => {
       const detail = { resource: 'product_detail', product_id: closed, edition: 'en', part: 0 } as const;
       const told_at = clock.now();
       mirror.transaction(() => {
-        mirror.records.notify([closed], told_at, told_at);
-        mirror.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
+        mirror.schedule.records.notify([closed], told_at, told_at);
+        mirror.schedule.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
       });
       const reading = runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never });
-      while ((mirror.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
+      while ((mirror.schedule.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
         await harness.drive(clock.sleep(100));
       expect(clock.now() - told_at).toBeLessThan(5000);
       await harness.drive(shoppers);

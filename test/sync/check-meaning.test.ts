@@ -43,7 +43,7 @@ async function filled(config: Record<string, unknown> = {}) {
       await harness.drive(ports.sharedReads.stored());
       return answer;
     },
-    failures: () => harness.daemon.mirror.records.ofProduct(product.id).map(({ failures }) => failures),
+    failures: () => harness.daemon.mirror.schedule.records.ofProduct(product.id).map(({ failures }) => failures),
     [Symbol.asyncDispose]: async () => {
       await ports[Symbol.asyncDispose]();
       await harness[Symbol.asyncDispose]();

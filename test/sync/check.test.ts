@@ -95,7 +95,7 @@ describe('a check', () => {
     expect(answer.now?.slots).toMatchObject([{ time: slot.time, availability: slot.availability }]);
     expect(answer.mirror?.checked_at).toBeLessThan(asked_at - 3_000_000);
     expect(test.calls()).toBe(1);
-    const record = test.harness.daemon.mirror.records
+    const record = test.harness.daemon.mirror.schedule.records
       .ofProduct(test.product.id)
       .find(({ resource, part }) => resource === 'availability' && part === 0);
     expect(record).toMatchObject({ fetched_at: asked_at, fetched_reason: 'live-check', failures: 0 });
@@ -169,7 +169,7 @@ describe('a check', () => {
     const closed = { verdict: 'gone', reasons: ['not-on-sale'], now: { state: 'not_on_sale', slots: [] } };
     expect(await test.check()).toMatchObject({ ...closed, mirror: { state: 'available' } });
     expect(await test.check()).toMatchObject(closed);
-    const detail = test.harness.daemon.mirror.records
+    const detail = test.harness.daemon.mirror.schedule.records
       .ofProduct(test.product.id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
@@ -221,7 +221,7 @@ describe('a check', () => {
     async () => {
       await using test = await filled();
       const { harness, product } = test;
-      const timezone = harness.daemon.mirror.products.find(product.id)?.timezone ?? 'UTC';
+      const timezone = harness.daemon.mirror.catalogue.products.find(product.id)?.timezone ?? 'UTC';
       const [, first, second, ...rest] = soldOn(harness, product, date);
       if (first === undefined || second === undefined) throw new Error('too few times');
       const begins = (time: string) =>
@@ -252,7 +252,7 @@ describe('a check', () => {
     await using test = await filled();
     const { harness, ports, product } = test;
     const { mirror } = harness.daemon;
-    const timezone = mirror.products.find(product.id)?.timezone ?? 'UTC';
+    const timezone = mirror.catalogue.products.find(product.id)?.timezone ?? 'UTC';
     const today = localDate(timezone, harness.clock.now());
     let midnight = Math.ceil(harness.clock.now() / 900_000) * 900_000;
     while (localDate(timezone, midnight) === today) midnight += 900_000;
@@ -263,7 +263,7 @@ describe('a check', () => {
     await harness.drive(harness.clock.sleep(1000));
     const by = { sent_at: harness.clock.now(), reason: 'missing-from-list' } as const;
     expect(await test.check({ date: today })).toMatchObject({ verdict: 'gone', reasons: ['date-past'], now: null });
-    mirror.transaction(() => mirror.removals.withdraw(product.id, 'test', harness.clock.now(), by));
+    mirror.transaction(() => mirror.catalogue.removals.withdraw(product.id, 'test', harness.clock.now(), by));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
     await harness.drive(Promise.all(others));
     expect(ports.prepared.size).toBe(0);
@@ -366,7 +366,7 @@ describe('single flight', () => {
     await harness.drive(harness.clock.sleep(5000));
     expect(test.calls()).toBe(2);
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-    expect(harness.daemon.mirror.records.find(of)?.fetched_at).toBe(at);
+    expect(harness.daemon.mirror.schedule.records.find(of)?.fetched_at).toBe(at);
   });
 });
 
@@ -382,7 +382,7 @@ it('a shopper does not wait for slow calls of a sweep, though they hold all conn
   const began = harness.clock.now();
   expect(await test.check()).toMatchObject({ verdict: 'holds' });
   expect(harness.clock.now() - began).toBeLessThan(100);
-  expect(mirror.records.fill().failing).toBe(0);
+  expect(mirror.schedule.records.fill().failing).toBe(0);
   await harness.drive(sweep);
 });
 
@@ -419,7 +419,7 @@ describe('where the service does not answer', () => {
       const { mirror } = test.harness.daemon;
       await breaks(test);
       const of = { resource: 'availability', product_id: test.product.id, edition: 'EUR', part: 0 } as const;
-      const before = mirror.records.find(of);
+      const before = mirror.schedule.records.find(of);
       const began = test.harness.clock.now();
       // Of a slow answer the second shopper would get what the first has waited for.
       const times = reason === 'deadline' ? 1 : 6;
@@ -434,7 +434,7 @@ describe('where the service does not answer', () => {
         });
       }
       expect(test.harness.clock.now() - began).toBeLessThanOrEqual(6 * 5000);
-      expect(mirror.records.find(of)).toEqual(before);
+      expect(mirror.schedule.records.find(of)).toEqual(before);
       test.ports.counter.flush();
       expect(mirror.checks.ofProduct(test.product.id)).toMatchObject([
         { checks: 0, wrong: 0, unanswered: times, rate: null },
@@ -471,14 +471,16 @@ describe('beside the engine’s own read of the same record', () => {
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
     // The engine asks first, and gets its (old) answer late.
     harness.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
-    mirror.transaction(() => mirror.records.setDue(of, { at: harness.clock.now(), reason: 'requested' }));
+    mirror.transaction(() => mirror.schedule.records.setDue(of, { at: harness.clock.now(), reason: 'requested' }));
     const engine = runSyncCycle(ports, 4, { job_id: null, signal: never });
     await harness.drive(harness.clock.sleep(1000));
     test.product.sold_out.add(date);
     const live = await test.check();
     expect(live).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'] });
     await harness.drive(engine);
-    expect(mirror.records.find(of)?.fetched_at).toBeGreaterThanOrEqual(live.now?.read_at ?? Number.POSITIVE_INFINITY);
+    expect(mirror.schedule.records.find(of)?.fetched_at).toBeGreaterThanOrEqual(
+      live.now?.read_at ?? Number.POSITIVE_INFINITY,
+    );
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
   });

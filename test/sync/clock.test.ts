@@ -103,7 +103,7 @@ it('a record that always fails delays nobody: the others are as fresh as without
     if (fails) harness.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${first?.id}/` });
     await harness.liveUntil(noon + 3 * day);
     for (const key of [...last.keys()]) if (key.includes(`/${first?.id}/`)) last.delete(key);
-    const record = harness.daemon.mirror.records
+    const record = harness.daemon.mirror.schedule.records
       .ofProduct(first?.id ?? 0)
       .find(({ resource, part }) => resource === 'availability' && part === 0);
     return {

@@ -26,7 +26,7 @@ it('checkout information of dynamic prices is read, and believed, for a day, and
   expect(new Set(products.map(({ dynamic }) => dynamic)).size).toBe(2);
   for (const { id, dynamic } of products) {
     const reads = asked.get(id) ?? 0;
-    const record = mirror.records.ofProduct(id).find(({ resource }) => resource === 'checkout_information');
+    const record = mirror.schedule.records.ofProduct(id).find(({ resource }) => resource === 'checkout_information');
     expect(record?.stale_at, `${id}`).toBe((record?.fetched_at ?? 0) + (dynamic ? day : 7 * day));
     if (dynamic) expect(reads, `${id}`).toBeGreaterThanOrEqual(4);
     else expect(reads, `${id}`).toBeLessThanOrEqual(1);

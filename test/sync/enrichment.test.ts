@@ -13,7 +13,7 @@ it('what availability adds to a variant goes with the first read after its last 
   const { ports, mirror } = harness.daemon;
   const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;
-  const timezone = mirror.products.find(product_id)?.timezone ?? null;
+  const timezone = mirror.catalogue.products.find(product_id)?.timezone ?? null;
   const documents = () => {
     const db = openMirrorAt(mirror.path, harness.clock.now());
     const rows = db.prepare<[], string>('SELECT document FROM variants').pluck().all();
@@ -38,7 +38,9 @@ it('what availability adds to a variant goes with the first read after its last 
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
     const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
     const own = { ...ports, upstream: { availability: answer }, progressed: () => {}, commit } as unknown as SyncPorts;
-    for (const record of mirror.records.ofProduct(product_id).filter(({ resource }) => resource === 'availability'))
+    for (const record of mirror.schedule.records
+      .ofProduct(product_id)
+      .filter(({ resource }) => resource === 'availability'))
       if (record.part === part) await refreshAvailability(own, record, never);
   };
   for (const part of [1, 2]) await read('never', part);

@@ -42,7 +42,7 @@ describe('a pass that meets another writer', () => {
       using _ = lock(harness);
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
     }
-    expect(daemon.mirror.records.isAnyUnread()).toBe(false);
+    expect(daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
     const failing = new Database(daemon.mirror.path, { readonly: true });
     expect(
       failing.prepare('SELECT count(*) FROM _record WHERE failures > 0 OR failure IS NOT NULL').pluck().get(),
@@ -101,9 +101,9 @@ describe('jobs that find nothing to do', () => {
     await using harness = await filled(6);
     const { mirror } = harness.daemon;
     await harness.liveUntil(harness.clock.now() + 60_000, 1000);
-    mirror.outcomes.note('live-checks', harness.clock.now(), { affected: 1 });
+    mirror.status.outcomes.note('live-checks', harness.clock.now(), { affected: 1 });
     expect(await heldUp(harness)).toEqual(['check-flood']);
-    expect(mirror.outcomes.all()).toMatchObject([{ failed_at: null }]);
+    expect(mirror.status.outcomes.all()).toMatchObject([{ failed_at: null }]);
   });
 });
 
@@ -138,9 +138,9 @@ describe('works that share a commit', () => {
     const { commit, flush, close } = commitTogether(testSync({ mirror: test.mirror, clock }));
     const told: string[] = [];
     let full = true;
-    const count = () => test.mirror.outcomes.all().length;
+    const count = () => test.mirror.status.outcomes.all().length;
     const first = commit(
-      () => void test.mirror.outcomes.failed('image-disk', { at: instant(1), affected: 1 }),
+      () => void test.mirror.status.outcomes.failed('image-disk', { at: instant(1), affected: 1 }),
       'same',
       () => told.push('first'),
     );
@@ -152,7 +152,7 @@ describe('works that share a commit', () => {
       () => told.push('second'),
     );
     const third = commit(
-      () => void test.mirror.outcomes.failed('live-checks', { at: instant(1), affected: 1 }),
+      () => void test.mirror.status.outcomes.failed('live-checks', { at: instant(1), affected: 1 }),
       'same',
     );
     flush();

@@ -64,7 +64,7 @@ describe('a price in a further currency', () => {
     await using _ = harness;
     const now = harness.clock.now();
     product.price *= 2;
-    harness.daemon.mirror.transaction(() => harness.daemon.mirror.records.notify([product.id], now, now));
+    harness.daemon.mirror.transaction(() => harness.daemon.mirror.schedule.records.notify([product.id], now, now));
     await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(prices(harness, product.id).every(({ checked_at }) => checked_at >= now)).toBe(true);
   });

@@ -186,7 +186,7 @@ describe('claims that begin while the first fill runs', () => {
     await using harness = await virtualHarness({ products: 24, lean: true });
     const { mirror } = harness.daemon;
     const daysRead = () => bookable(harness).days;
-    await harness.runUntil(() => mirror.products.count() === 24 && daysRead() > 50);
+    await harness.runUntil(() => mirror.catalogue.products.count() === 24 && daysRead() > 50);
     const before = bookable(harness);
     harness.sandbox.faults.add({ kind: 'no-dates' });
     await harness.fill();

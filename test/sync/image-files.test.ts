@@ -59,7 +59,7 @@ async function readAgain(harness: ImageHarness): Promise<void> {
   harness.later(1000);
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
   const { mirror } = harness.daemon;
-  mirror.transaction(() => mirror.records.setDue(list, { at: instant(0), reason: 'requested' }));
+  mirror.transaction(() => mirror.schedule.records.setDue(list, { at: instant(0), reason: 'requested' }));
   await harness.tick('second');
 }
 
@@ -184,7 +184,7 @@ describe('image files', () => {
     const { product_id } = firstOf(harness);
     const { mirror } = harness.daemon;
     const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
-    mirror.transaction(() => mirror.removals.withdraw(product_id, 'test', instant(Date.now()), by));
+    mirror.transaction(() => mirror.catalogue.removals.withdraw(product_id, 'test', instant(Date.now()), by));
     await harness.tick('minute');
     expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
@@ -198,7 +198,9 @@ describe('image files', () => {
       const { mirror } = harness.daemon;
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
       const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
-      mirror.transaction(() => mirror.removals.withdraw(row?.product_id ?? 0, 'test', instant(Date.now()), by));
+      mirror.transaction(() =>
+        mirror.catalogue.removals.withdraw(row?.product_id ?? 0, 'test', instant(Date.now()), by),
+      );
       void harness.tick('minute');
     };
     await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
@@ -252,7 +254,7 @@ describe('image files', () => {
     const [kept, fresh] = harness.rows<Row>();
     if (kept === undefined || fresh === undefined) throw new Error('too few images');
     const { mirror } = harness.daemon;
-    mirror.transaction(() => mirror.imageFiles.lost([fresh.file ?? ''], instant(Date.now())));
+    mirror.transaction(() => mirror.catalogue.imageFiles.lost([fresh.file ?? ''], instant(Date.now())));
     rmSync(join(harness.directory, fresh.file ?? ''));
     for (const { image_key } of [kept, fresh]) harness.images.trouble(image_key, trouble);
     harness.later(7 * day + minute);
@@ -343,7 +345,7 @@ describe('an image that is gone from its host', () => {
         .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
     expect(shown()).toMatchObject({ file: row.file });
     const { mirror } = harness.daemon;
-    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], instant(Date.now())));
+    mirror.transaction(() => mirror.catalogue.imageFiles.lost([row.file ?? ''], instant(Date.now())));
     harness.images.withdraw(row.image_key);
     await harness.tick('second');
     expect(shown()).toBeUndefined();
@@ -359,7 +361,7 @@ describe('an image that is gone from its host', () => {
     harness.images.withdraw(row.image_key);
     withdraw(harness, row);
     const { mirror } = harness.daemon;
-    mirror.transaction(() => mirror.imageFiles.lost([row.file ?? ''], instant(Date.now())));
+    mirror.transaction(() => mirror.catalogue.imageFiles.lost([row.file ?? ''], instant(Date.now())));
     await harness.tick('second');
     expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
     harness.later(1000);
@@ -393,7 +395,7 @@ describe('the daemon', () => {
     const { path } = daemon.mirror;
     await asked.promise;
     const others = sandbox.products().flatMap((product) => product.images).length - 1;
-    while (daemon.mirror.imageFiles.files().length < others) await systemClock.sleep(5);
+    while (daemon.mirror.catalogue.imageFiles.files().length < others) await systemClock.sleep(5);
     await daemon[Symbol.asyncDispose]();
     const reader = openMirrorForReading(path);
     const { files, ...rest } = inspectFiles(directory, reader);
@@ -432,12 +434,12 @@ describe('the directory of the image files', () => {
     await harness.settle();
     await harness.tick('minute');
     const { mirror } = harness.daemon;
-    expect(mirror.imageFiles.bytes()).toBeGreaterThan(80 * 1024);
-    expect(mirror.imageFiles.bytes()).toBeLessThanOrEqual(100 * 1024);
+    expect(mirror.catalogue.imageFiles.bytes()).toBeGreaterThan(80 * 1024);
+    expect(mirror.catalogue.imageFiles.bytes()).toBeLessThanOrEqual(100 * 1024);
     const missing = harness.rows<Row>().filter(({ file }) => file === null);
     expect(missing.length).toBeGreaterThan(0);
     const products = new Set(missing.map(({ product_id }) => product_id)).size;
-    expect(mirror.outcomes.all()).toMatchObject([{ operation: 'image-disk', affected: products }]);
+    expect(mirror.status.outcomes.all()).toMatchObject([{ operation: 'image-disk', affected: products }]);
     const requests = harness.images.requests();
     await harness.tick('second');
     expect(harness.images.requests()).toBe(requests);
@@ -445,7 +447,7 @@ describe('the directory of the image files', () => {
     await harness.settle();
     await harness.tick('minute');
     expect(mirror === harness.daemon.mirror).toBe(false);
-    expect(harness.daemon.mirror.outcomes.all()).toMatchObject([{ operation: 'image-disk', failed_at: null }]);
+    expect(harness.daemon.mirror.status.outcomes.all()).toMatchObject([{ operation: 'image-disk', failed_at: null }]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 

@@ -185,7 +185,7 @@ describe('the ledger', () => {
     const { mirror } = harness.daemon;
     const image_key = product.images[0]?.name ?? '';
     mirror.transaction(() =>
-      mirror.images.doubt({ product_id: product.id, image_key }, instant(harness.clock.now() + 1)),
+      mirror.catalogue.images.doubt({ product_id: product.id, image_key }, instant(harness.clock.now() + 1)),
     );
     expect(shownOf(harness, product)).toHaveLength(product.images.length - 1);
     await readAgain(harness);
@@ -199,7 +199,7 @@ describe('the ledger', () => {
     Object.assign(product.images[0] ?? {}, { credit: 'Photo: Ann' });
     await readAgain(harness);
     const { mirror } = harness.daemon;
-    const prune = (before: number) => mirror.transaction(() => mirror.images.prune(instant(before)));
+    const prune = (before: number) => mirror.transaction(() => mirror.catalogue.images.prune(instant(before)));
     expect(prune(harness.clock.now() - 2 * hour)).toBe(0);
     expect(takedowns(harness)).toHaveLength(1);
     expect(prune(harness.clock.now() + 1)).toBe(1);
@@ -235,7 +235,7 @@ describe('the promise before the limit', () => {
 
   it('holds for products that a subscription covers', needs('time'), async () => {
     await using test = await notifiedHarness({}, { cadence: { products: '28d' } });
-    expect(test.harness.daemon.mirror.trust.covered()).toBe(30);
+    expect(test.harness.daemon.mirror.push.trust.covered()).toBe(30);
     for (let passed = 0; passed < 9; passed += 1) {
       await test.live(day, hour);
       expect(oldest(test.harness)).toBeLessThan(7);

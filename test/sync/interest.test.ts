@@ -26,11 +26,11 @@ async function world(stack: AsyncDisposableStack) {
   };
   const dateIn = (days: number) => new Date(clock.now() + days * day).toISOString().slice(0, 10);
   const survey = async () => {
-    const last = mirror.budget.demand();
-    if (last !== null) mirror.transaction(() => mirror.budget.saveDemand(last, instant(0)));
+    const last = mirror.schedule.budget.demand();
+    if (last !== null) mirror.transaction(() => mirror.schedule.budget.saveDemand(last, instant(0)));
     await surveyDemand(ports, new AbortController().signal);
   };
-  const ids = mirror.products.ids();
+  const ids = mirror.catalogue.products.ids();
   const weigh = (product_id: number | undefined) => {
     const found = explainProduct(ports, product_id ?? 0);
     if (found === null) throw new Error('no such product');
@@ -82,7 +82,7 @@ describe('what shoppers look at', () => {
     seen([{ product_id: ids[0] ?? 0, count: 5 }]);
     await views.flush();
     expect(weigh(ids[0]).views).toBeCloseTo(20, 6);
-    expect(mirror.transaction(() => mirror.interest.prune(clock.now()))).toBe(1);
+    expect(mirror.transaction(() => mirror.schedule.interest.prune(clock.now()))).toBe(1);
   });
 
   it('of products that are not mirrored, and of a caller beyond its limit, is ignored and said so', async () => {

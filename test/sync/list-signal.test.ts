@@ -22,7 +22,7 @@ async function filled(stack: AsyncDisposableStack) {
 }
 
 const pause = ({ daemon }: VirtualHarness) => {
-  const { due_at = 0, fetched_at = 0 } = daemon.mirror.records.find(list) ?? {};
+  const { due_at = 0, fetched_at = 0 } = daemon.mirror.schedule.records.find(list) ?? {};
   return due_at - (fetched_at ?? 0);
 };
 
@@ -44,13 +44,18 @@ async function lived(belief: typeof good) {
   const harness = await filled(stack);
   const { daemon, clock } = harness;
   for (const tier of ['near', 'far'] as const)
-    daemon.mirror.transaction(() => daemon.mirror.signals.save(tier, belief));
+    daemon.mirror.transaction(() => daemon.mirror.schedule.signals.save(tier, belief));
   // Two surveys: the first finds a price, the second how often the list is walked at it.
   await harness.liveUntil(clock.now() + 14 * hour);
   const id = reprice(harness, 0);
   const at = clock.now();
   await harness.liveUntil(at + hour);
-  const dates = daemon.mirror.records.find({ resource: 'availability', product_id: id, edition: 'EUR', part: 0 });
+  const dates = daemon.mirror.schedule.records.find({
+    resource: 'availability',
+    product_id: id,
+    edition: 'EUR',
+    part: 0,
+  });
   return { found: (dates?.changed_at ?? 0) >= at, pause: pause(harness) };
 }
 
@@ -80,7 +85,7 @@ it.each([
       reprice(harness, roll(1, turn, 'who'), where);
       await harness.liveUntil(clock.now() + hour);
     }
-    const { rightly, wrongly, shown, hidden } = daemon.mirror.signals.of('near');
+    const { rightly, wrongly, shown, hidden } = daemon.mirror.schedule.signals.of('near');
     if (where === 'both') {
       expect(shown).toBeGreaterThan(2);
       expect(rightly).toBeGreaterThan(1.5);
@@ -98,18 +103,18 @@ it('a survey from before signals is used as it is, and a signal from the future 
   const { daemon, clock } = harness;
   const { mirror } = daemon;
   await harness.liveUntil(clock.now() + 8 * hour);
-  const surveyed = mirror.budget.demand();
+  const surveyed = mirror.schedule.budget.demand();
   if (surveyed === null) throw new Error('nothing was surveyed');
   const { walks: _, ...older } = surveyed;
   mirror.transaction(() => {
-    mirror.budget.saveDemand(older, clock.now());
-    for (const id of mirror.products.ids())
-      mirror.products.signalled(id, {
+    mirror.schedule.budget.saveDemand(older, clock.now());
+    for (const id of mirror.catalogue.products.ids())
+      mirror.catalogue.products.signalled(id, {
         before_at: instant(clock.now() + 24 * hour),
         at: instant(clock.now() + 48 * hour),
       });
   });
   await harness.liveUntil(clock.now() + 8 * hour);
-  expect(mirror.signals.of('near').rightly).toBe(priorSignal.rightly);
-  expect(mirror.budget.demand()?.walks?.every).toBe(6 * hour);
+  expect(mirror.schedule.signals.of('near').rightly).toBe(priorSignal.rightly);
+  expect(mirror.schedule.budget.demand()?.walks?.every).toBe(6 * hour);
 });

@@ -124,7 +124,7 @@ describe('images that all vanish from the list', () => {
 describe('experiences that a complete list lacks', () => {
   const cadence = { cadence: { experiences: '1h' } };
   const links = (harness: VirtualHarness) => count(harness, 'SELECT count(*) FROM product_experiences');
-  const stored = ({ daemon }: VirtualHarness) => daemon.mirror.experiences.count();
+  const stored = ({ daemon }: VirtualHarness) => daemon.mirror.catalogue.experiences.count();
   const lists = (harness: VirtualHarness) => harness.sandbox.calls.counts().by_kind['/v2/experiences'] ?? 0;
 
   /** The list shows only some of the experiences from now on. */
@@ -180,7 +180,7 @@ describe('a walk over many pages', () => {
       for (let page = 1; page <= 9; page += 1)
         harness.sandbox.faults.add({ kind: 'html', path: `^/v2/products\\?.*\\bpage=${page}\\b`, times: 2 });
       const began = harness.clock.now();
-      await harness.runUntil(() => harness.daemon.mirror.products.count() === 90);
+      await harness.runUntil(() => harness.daemon.mirror.catalogue.products.count() === 90);
       expect(harness.clock.now() - began).toBeLessThan(hour);
     },
   );
@@ -189,7 +189,7 @@ describe('a walk over many pages', () => {
     await using harness = await virtualHarness({ lean: true, products: 20 });
     harness.sandbox.faults.add({ kind: 'html', path: '^/v2/products\\?', times: 12 });
     const began = harness.clock.now();
-    await harness.runUntil(() => harness.daemon.mirror.products.count() === 20);
+    await harness.runUntil(() => harness.daemon.mirror.catalogue.products.count() === 20);
     expect(harness.clock.now() - began).toBeLessThan(12 * hour);
   });
 });

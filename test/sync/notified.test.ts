@@ -12,8 +12,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
-const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.trust.gaps(10);
-const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.trust.covered();
+const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.push.trust.gaps(10);
+const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.push.trust.covered();
 const subscription = (test: NotifiedHarness) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
 
 describe('with a subscription', () => {
@@ -249,7 +249,7 @@ it('a call at an address whose grace is over does not end the daemon while the d
   const old = `${test.public_url}/${inbox.addresses.token('all', inbox.addresses.current('all', test.harness.clock.now()))}`;
   await test.harness.drive(test.work.rotate(null, never));
   await test.live(8 * day, hour);
-  const full = vi.spyOn(mirror.outcomes, 'note').mockImplementation(() => {
+  const full = vi.spyOn(mirror.status.outcomes, 'note').mockImplementation(() => {
     throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
   });
   const thrown: unknown[] = [];
@@ -302,7 +302,9 @@ it('a mirror that is older than its inbox applies again what the inbox still hol
     superseded: 0,
     quarantined: 0,
   });
-  const marked = test.harness.daemon.mirror.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null);
+  const marked = test.harness.daemon.mirror.schedule.records
+    .ofProduct(id)
+    .filter(({ notified_at }) => notified_at !== null);
   expect(marked.length).toBeGreaterThan(0);
 });
 
@@ -310,8 +312,8 @@ it('a subscription that the service lost and found again has what it covers read
   await using test = await notifiedHarness();
   const { mirror, clock } = test.harness.daemon.ports;
   mirror.transaction(() => {
-    mirror.subscriptions.missing('all', clock.now());
-    mirror.subscriptions.cover();
+    mirror.push.subscriptions.missing('all', clock.now());
+    mirror.push.subscriptions.cover();
   });
   const chores = () => test.harness.drive(runChores(test.harness.daemon.ports, never));
   await chores();
@@ -337,7 +339,7 @@ describe('coverage that is lost', () => {
         WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
     expect(late()).toBe(30);
     const { mirror } = test.harness.daemon.ports;
-    mirror.transaction(() => mirror.trust.trust('all', { announced: 0, announceable: 9 }, 0));
+    mirror.transaction(() => mirror.push.trust.trust('all', { announced: 0, announceable: 9 }, 0));
     for (const looks of [0, 1]) {
       await updateCoverage(test.harness.daemon.ports, abortedAfter(looks));
       // Whatever it did before it ended: what is not covered any more has the usual cadence again.
@@ -386,8 +388,8 @@ describe('a subscription that silently stops', () => {
     await test.live(day + hour, hour);
     const { mirror, clock } = test.harness.daemon.ports;
     mirror.transaction(() => {
-      mirror.trust.openGap(subscription_id, instant(clock.now() - day));
-      if (to !== null) mirror.trust.endGap(subscription_id, instant(to));
+      mirror.push.trust.openGap(subscription_id, instant(clock.now() - day));
+      if (to !== null) mirror.push.trust.endGap(subscription_id, instant(to));
     });
     test.harness.sandbox.setSending('all', 'none');
     const ids = test.ids().slice(0, 15);

@@ -30,7 +30,7 @@ const broken = (harness: VirtualHarness) =>
     ({ resource }) => resource,
   );
 const datesOf = ({ daemon }: VirtualHarness, id: number) =>
-  daemon.mirror.records.ofProduct(id).filter(({ resource }) => resource === 'availability');
+  daemon.mirror.schedule.records.ofProduct(id).filter(({ resource }) => resource === 'availability');
 
 /** Availability of a product as a cache of the service has it, for as long as the rule stands. */
 function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 'null' | 'missing' | '400') {
@@ -138,9 +138,12 @@ describe('dates that are answered as not on sale while the product is on sale', 
       requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
     const jobs = [ask(one?.id ?? 0), ask(other?.id ?? 0)];
     await readNow(harness);
-    expect(harness.daemon.mirror.jobs.find(jobs[0]?.job_id ?? 0)).toMatchObject({ left: jobs[0]?.records, failed: 0 });
+    expect(harness.daemon.mirror.schedule.jobs.find(jobs[0]?.job_id ?? 0)).toMatchObject({
+      left: jobs[0]?.records,
+      failed: 0,
+    });
     await harness.liveUntil(harness.clock.now() + 3 * minute);
-    expect(jobs.map(({ job_id }) => harness.daemon.mirror.jobs.find(job_id))).toMatchObject([
+    expect(jobs.map(({ job_id }) => harness.daemon.mirror.schedule.jobs.find(job_id))).toMatchObject([
       { left: 0, failed: jobs[0]?.records },
       { left: 0, failed: 0 },
     ]);
@@ -158,7 +161,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
       to: null,
     });
     await readNow(harness);
-    expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
+    expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
   });
 
   it('are “gone” in a check hours after the product’s own read, and nobody’s verdict seconds after it', async () => {

@@ -17,7 +17,7 @@ const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } 
 const noTags = { kind: 'status', status: 404, path: '^/v2/tags' } as const;
 
 function missing({ daemon }: VirtualHarness): OptionalPath[] {
-  return daemon.mirror.offers.missing().map(({ path }) => path);
+  return daemon.mirror.schedule.offers.missing().map(({ path }) => path);
 }
 
 /** Calls that reached a path of the service. */
@@ -42,17 +42,17 @@ describe('a service with exactly the calls of the specification', () => {
     await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences, noTags] });
     const job = requestResync(harness.daemon.ports, everything);
     await filled(harness);
-    expect(harness.daemon.mirror.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
     expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
-    expect(harness.daemon.mirror.products.count()).toBe(lean.products);
-    expect(harness.daemon.mirror.records.fill().failing).toBe(0);
-    expect(harness.daemon.mirror.records.isAnyUnread()).toBe(false);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
+    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
+    expect(harness.daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
     expect(said).toHaveLength(3);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
     await harness.liveUntil(harness.clock.now() + 2 * day);
-    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
-    expect(harness.daemon.mirror.products.count()).toBe(lean.products);
+    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
   });
 
   it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
@@ -68,10 +68,12 @@ describe('a service with exactly the calls of the specification', () => {
     await harness.drive(harness.daemon.ports.refusals.askMissing(never));
     expect(missing(harness)).toEqual([]);
     await harness.liveUntil(harness.clock.now() + hour);
-    const [id = 0] = harness.daemon.mirror.products.ids();
-    const detail = harness.daemon.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
+    const detail = harness.daemon.mirror.schedule.records
+      .ofProduct(id)
+      .find(({ resource }) => resource === 'product_detail');
     expect(detail).toMatchObject({ failures: 0, fetched_reason: 'never-fetched' });
-    expect(harness.daemon.mirror.experiences.count()).toBeGreaterThan(0);
+    expect(harness.daemon.mirror.catalogue.experiences.count()).toBeGreaterThan(0);
   });
 
   it('is asked again once a week while it goes on to lack it', async () => {
@@ -98,8 +100,10 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['product']);
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(missing(harness)).toEqual([]);
-    const [id = 0] = harness.daemon.mirror.products.ids();
-    const detail = harness.daemon.mirror.records.ofProduct(id).find(({ resource }) => resource === 'product_detail');
+    const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
+    const detail = harness.daemon.mirror.schedule.records
+      .ofProduct(id)
+      .find(({ resource }) => resource === 'product_detail');
     expect(detail?.fetched_at).toBeGreaterThan(harness.clock.now() - 2 * hour);
   });
 
@@ -117,9 +121,9 @@ describe('a service with exactly the calls of the specification', () => {
     sql(harness, "UPDATE _record SET due_at = 0 WHERE resource = 'product_detail'", {});
     await harness.liveUntil(harness.clock.now() + hour / 60);
     expect(missing(harness)).toEqual(['product']);
-    expect(harness.daemon.mirror.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
+    expect(harness.daemon.mirror.catalogue.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.daemon.mirror.products.count()).toBe(lean.products);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
   });
 
   it('still withdraws what really goes, by two lists and the read of checkout information', async () => {
@@ -128,8 +132,8 @@ describe('a service with exactly the calls of the specification', () => {
     const [gone] = harness.sandbox.world.visible();
     if (gone !== undefined) gone.withdrawn = true;
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.daemon.mirror.products.isVisible(gone?.id ?? 0)).toBe(false);
-    expect(harness.daemon.mirror.products.count()).toBe(lean.products - 1);
+    expect(harness.daemon.mirror.catalogue.products.isVisible(gone?.id ?? 0)).toBe(false);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products - 1);
   });
 });
 
@@ -139,11 +143,11 @@ describe('a service that has the read of a single product', () => {
     async (products) => {
       await using harness = await virtualHarness({ lean: true, products }, { cadence: { products: '1h' } });
       const walk = { resource: 'products', edition: 'en/EUR' } as const;
-      await harness.runUntil(() => harness.daemon.mirror.walks.find(walk)?.completed_at != null);
+      await harness.runUntil(() => harness.daemon.mirror.schedule.walks.find(walk)?.completed_at != null);
       for (const product of harness.sandbox.products().slice(0, 5)) product.withdrawn = true;
       await harness.liveUntil(harness.clock.now() + 5 * hour);
       expect(missing(harness)).toEqual([]);
-      expect(harness.daemon.mirror.products.count()).toBe(products - 5);
+      expect(harness.daemon.mirror.catalogue.products.count()).toBe(products - 5);
     },
   );
 
@@ -161,7 +165,7 @@ it('what the specification lists fails as ever: a service without checkout infor
   const job = requestResync(harness.daemon.ports, everything);
   await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
-  expect(harness.daemon.mirror.jobs.find(job.job_id)?.failed).toBe(8);
+  expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)?.failed).toBe(8);
 });
 
 it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {

@@ -61,7 +61,7 @@ it('the daemon records what is on sale once an hour, and compares with a week ag
 
   const record = (at: number, figure: number) =>
     daemon.mirror.transaction(() =>
-      daemon.mirror.onSale.record({ counted_at: instant(at), sellable: figure, days: figure }),
+      daemon.mirror.status.onSale.record({ counted_at: instant(at), sellable: figure, days: figure }),
     );
   // The first of an hour stays.
   record(first + 59 * 60_000, 99);

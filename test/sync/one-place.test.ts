@@ -45,6 +45,6 @@ describe('in sync', () => {
   });
 
   it('a file that writes it without passing it on is found (control)', () => {
-    expect(read('mirror.removals.withdraw(product_id)')).toEqual({ written: ['an absence'], passes: false });
+    expect(read('mirror.catalogue.removals.withdraw(product_id)')).toEqual({ written: ['an absence'], passes: false });
   });
 });

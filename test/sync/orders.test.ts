@@ -26,7 +26,7 @@ async function filled() {
 }
 
 function rateOf({ daemon }: VirtualHarness, product_id: number): number {
-  const record = daemon.mirror.records.find({ ...of, product_id });
+  const record = daemon.mirror.schedule.records.find({ ...of, product_id });
   const { shape, exposure } = believed(record ?? { ...of, shape: null, exposure: null });
   return shape / exposure;
 }
@@ -36,11 +36,13 @@ it('a failed order is read again at once in the checkout lane, and the mirror th
   await using _ = harness;
   product.sold_out.add(date);
   expect(orderAndRecheck(ports, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
-  expect(harness.daemon.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
+  expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
   await harness.drive(recheckOrder(ports, failed, never));
   expect(harness.daemon.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
   expect(harness.daemon.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
-  expect(harness.daemon.mirror.records.find(key)).toMatchObject({ due_reason: expect.not.stringContaining('order') });
+  expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({
+    due_reason: expect.not.stringContaining('order'),
+  });
 });
 
 it('the change that a failed order told of raises the volatility once, also when its re-read finds it', async () => {
@@ -60,7 +62,7 @@ it('the change that a failed order told of raises the volatility once, also when
   await second.drive(recheckOrder(polled.ports, polled.failed, never));
   // As much as a poll teaches that finds the same change, and no more.
   expect(rateOf(first, told.product.id) / rateOf(second, polled.product.id)).toBeCloseTo(1, 3);
-  expect(first.daemon.mirror.records.find(told.key)?.told_at).toBeNull();
+  expect(first.daemon.mirror.schedule.records.find(told.key)?.told_at).toBeNull();
 });
 
 it('a failed order that is told of while a read is under way has its dates read once more', async () => {
@@ -72,9 +74,9 @@ it('a failed order that is told of while a read is under way has its dates read 
   reportOrder(ports, failed);
   const told_at = harness.clock.now();
   await harness.drive(early);
-  expect(harness.daemon.mirror.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
+  expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
   await harness.drive(recheckOrder(ports, failed, never));
-  expect(harness.daemon.mirror.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
+  expect(harness.daemon.mirror.schedule.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
 });
 
 it('orders are counted by what they say of the mirror, and nothing of them stands in it but counts', async () => {

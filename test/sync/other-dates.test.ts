@@ -43,7 +43,7 @@ async function readAll(harness: VirtualHarness) {
   const job = requestResync(harness.daemon.ports, availability);
   await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
   await harness.drive(runChores(harness.daemon.ports, never));
-  return harness.daemon.mirror.jobs.find(job.job_id);
+  return harness.daemon.mirror.schedule.jobs.find(job.job_id);
 }
 
 const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.mirror.path, clock.now());
@@ -136,9 +136,9 @@ describe('a service that', () => {
     await using harness = await filledHarness({ lean: true, products: 3 });
     await harness.drive(harness.clock.sleep(hour));
     const { ports, mirror } = harness.daemon;
-    const [id = 0] = mirror.products.ids();
+    const [id = 0] = mirror.catalogue.products.ids();
     const far = () =>
-      mirror.records.ofProduct(id).find(({ resource, part }) => resource === 'availability' && part === 2);
+      mirror.schedule.records.ofProduct(id).find(({ resource, part }) => resource === 'availability' && part === 2);
     const upstream = ports.upstream.in('far');
     const commit: SyncPorts['commit'] = async (work) => ports.mirror.transaction(work);
     let last = '';
@@ -154,7 +154,7 @@ describe('a service that', () => {
       if (record === undefined) throw new Error('no window');
       const read = refreshAvailability(
         { ...ports, upstream: { ...upstream, availability }, progressed: () => undefined, commit },
-        mirror.records.find(record) ?? record,
+        mirror.schedule.records.find(record) ?? record,
         never,
       );
       expect(await harness.drive(read)).toMatchObject({ kind: 'stored', warning: { code: 'other-dates' } });
@@ -170,11 +170,14 @@ describe('a service that', () => {
     await using harness = await filledHarness({ lean: true, products: 3 });
     await harness.drive(harness.clock.sleep(hour));
     const { ports, mirror } = harness.daemon;
-    const [id = 0] = mirror.products.ids();
+    const [id = 0] = mirror.catalogue.products.ids();
     const key = { resource: 'availability', product_id: id, edition: 'EUR', part: 2 } as const;
-    const record = () => mirror.records.ofProduct(id).find((each) => each.resource === key.resource && each.part === 2);
+    const record = () =>
+      mirror.schedule.records.ofProduct(id).find((each) => each.resource === key.resource && each.part === 2);
     const due = { at: harness.clock.now(), reason: 'retry' } as const;
-    mirror.transaction(() => mirror.records.failed({ ...key, failures: 3 }, { at: due.at, text: 'server: 500', due }));
+    mirror.transaction(() =>
+      mirror.schedule.records.failed({ ...key, failures: 3 }, { at: due.at, text: 'server: 500', due }),
+    );
     let last = '';
     const upstream: typeof ports.upstream = {
       ...ports.upstream,
@@ -266,7 +269,10 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
   await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
   const { ports, mirror } = harness.daemon;
   const product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
-  const { earliest: today } = venueToday(mirror.products.find(product_id)?.timezone ?? null, harness.clock.now());
+  const { earliest: today } = venueToday(
+    mirror.catalogue.products.find(product_id)?.timezone ?? null,
+    harness.clock.now(),
+  );
   let runs = 0;
   /** What is wrong after one read of a window. */
   const wrongAfter = async (how: string, k: number, offsets: number[], part: number, twice: boolean) => {
@@ -278,7 +284,7 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
       const dates = datesBetween(span.from, span.to).filter((date) => sold.has(date));
       return (twice ? dates.flatMap((date) => [date, date]) : dates).reverse();
     };
-    const record = mirror.records
+    const record = mirror.schedule.records
       .ofProduct(product_id)
       .find((each) => each.resource === 'availability' && each.part === part);
     if (record === undefined) throw new Error('no record');

@@ -129,7 +129,7 @@ describe('where only the calls of the specification exist', () => {
     await test.post(notificationOf(test.ids[40] ?? 0, updated()));
     const { job_id } = requestResync(ports, { product_ids: [], resources: ['products'], from: null, to: null });
     await test.live(10 * minute);
-    expect(mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(mirror.schedule.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it('a closure that is not true is undone by two reads of its page, a minute apart', async () => {

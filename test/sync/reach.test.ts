@@ -36,7 +36,7 @@ function failing(harness: VirtualHarness): string[] {
 
 const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
 const key = ({ daemon }: VirtualHarness) => daemon.ports.refusals.keyRefused();
-const missing = ({ daemon }: VirtualHarness) => daemon.mirror.offers.missing().map(({ path }) => path);
+const missing = ({ daemon }: VirtualHarness) => daemon.mirror.schedule.offers.missing().map(({ path }) => path);
 
 async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
   const shown = (await daemon.status.shown()).conditions;
@@ -52,10 +52,10 @@ async function liveFor(harness: VirtualHarness, ms: number, step = 5 * second): 
 function makeDue({ daemon, clock }: VirtualHarness): void {
   const { mirror } = daemon;
   mirror.transaction(() => {
-    for (const { resource, edition, part, product_id } of [0, ...mirror.products.ids()].flatMap((id) =>
-      mirror.records.ofProduct(id),
+    for (const { resource, edition, part, product_id } of [0, ...mirror.catalogue.products.ids()].flatMap((id) =>
+      mirror.schedule.records.ofProduct(id),
     ))
-      mirror.records.bringForward(
+      mirror.schedule.records.bringForward(
         { kinds: [{ resource, edition, part }], product_ids: [product_id] },
         clock.now(),
         'requested',
@@ -83,10 +83,10 @@ describe('a record that is refused', () => {
       expect(records(harness).filter(({ fetched_at }) => fetched_at === null)).toMatchObject([
         { resource: 'checkout_information', product_id: id },
       ]);
-      const [failed] = harness.daemon.mirror.records.ofProduct(id).filter(({ failure }) => failure !== null);
+      const [failed] = harness.daemon.mirror.schedule.records.ofProduct(id).filter(({ failure }) => failure !== null);
       expect(failed?.failure).toBe(`refused-${status}: Key not accepted`);
       await harness.liveUntil(harness.clock.now() + 2 * hour);
-      const later = harness.daemon.mirror.records.ofProduct(id).find(({ failures }) => failures > 0);
+      const later = harness.daemon.mirror.schedule.records.ofProduct(id).find(({ failures }) => failures > 0);
       expect(later?.failures).toBeGreaterThanOrEqual(4);
       expect(later?.due_at).toBeGreaterThan(harness.clock.now());
       harness.sandbox.faults.clear();
@@ -115,9 +115,9 @@ describe('a record that is refused', () => {
     await using harness = await filledHarness({ products: 12, lean: true });
     const before = calls(harness);
     harness.sandbox.faults.add(refusedAt('/checkout_information'));
-    const ids = harness.daemon.mirror.products.ids();
+    const ids = harness.daemon.mirror.catalogue.products.ids();
     harness.daemon.mirror.transaction(() =>
-      harness.daemon.mirror.records.bringForward(
+      harness.daemon.mirror.schedule.records.bringForward(
         { kinds: [{ resource: 'checkout_information', edition: 'en', part: 0 }], product_ids: ids },
         harness.clock.now(),
         'requested',
@@ -153,7 +153,7 @@ describe('a key that is refused', () => {
     expect(await conditions(harness)).toEqual({ 'key-refused': expect.stringContaining('Key not accepted') });
     expect(calls(harness)).toBeLessThanOrEqual(62);
     expect(calls(harness)).toBeGreaterThanOrEqual(58);
-    expect(harness.daemon.mirror.products.count()).toBe(0);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(0);
     expect(harness.log.lines().filter(({ msg }) => msg === 'the service refuses the key')).toHaveLength(1);
   });
 
@@ -316,7 +316,7 @@ describe('in src/sync', () => {
 
   it.each([
     'if (reading.status === 401) stop();',
-    'mirror.offers.notOffered(path, now);',
+    'mirror.schedule.offers.notOffered(path, now);',
     "return { kind: 'key-refused', message };",
   ])('a test sees %s (control)', (line) => {
     expect(decidingIn([['sync/late.ts', line]])).toEqual([`sync/late.ts: ${line}`]);

@@ -20,7 +20,7 @@ describe('a resync', () => {
     const { daemon, clock } = harness;
     const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: ['variants'] });
     expect(records).toBe(0);
-    expect(daemon.mirror.jobs.find(job_id)?.finished_at).toBe(clock.now());
+    expect(daemon.mirror.schedule.jobs.find(job_id)?.finished_at).toBe(clock.now());
   });
 
   it('that was interrupted goes on for a day, and begins anew after that', async () => {
@@ -38,20 +38,22 @@ describe('a resync', () => {
   it('that joins an unfinished one asks again what failed in it', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [one = 0, other = 0] = daemon.mirror.products.ids();
+    const [one = 0, other = 0] = daemon.mirror.catalogue.products.ids();
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
     // One product is refused, which is final; the answer for another one is asked for again, so the job is not finished.
     sandbox.faults.add({ kind: 'status', status: 401, path: `/v2/products/${one}/checkout` });
     sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${other}/checkout` });
     const first = requestResync(daemon.ports, request);
     await harness.liveUntil(clock.now() + 5000);
-    expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
+    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
     sandbox.faults.clear();
     const joined = requestResync(daemon.ports, request);
     expect(joined).toMatchObject({ job_id: first.job_id, resumed: true, records: 3, left: 2, failed: 0 });
     await harness.liveUntil(clock.now() + 5 * 60_000);
-    expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
-    const facts = daemon.mirror.records.ofProduct(one).find(({ resource }) => resource === 'checkout_information');
+    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
+    const facts = daemon.mirror.schedule.records
+      .ofProduct(one)
+      .find(({ resource }) => resource === 'checkout_information');
     expect(facts?.failures).toBe(0);
   });
 
@@ -59,7 +61,7 @@ describe('a resync', () => {
     const sandbox = { lean: true, products: 24 };
     await using harness = await filledHarness(sandbox);
     const { daemon, clock } = harness;
-    const [failing = 0] = daemon.mirror.products.ids();
+    const [failing = 0] = daemon.mirror.catalogue.products.ids();
     const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
     harness.sandbox.faults.add({ kind: 'prices', amount: 0.01 });
     // So that the job is not finished.
@@ -71,7 +73,7 @@ describe('a resync', () => {
       daemon.mirror.evidence.pending('from-prices').filter(({ resource }) => resource === 'products').length;
     expect(held()).toEqual(['from-prices']);
     expect(ofList()).toBe(24);
-    expect(daemon.mirror.jobs.find(first.job_id)?.finished_at).toBe(null);
+    expect(daemon.mirror.schedule.jobs.find(first.job_id)?.finished_at).toBe(null);
     harness.sandbox.faults.clear();
     expect(requestResync(daemon.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
     // Before the first sample is asked.
@@ -79,58 +81,60 @@ describe('a resync', () => {
     expect(ofList()).toBe(0);
     await harness.liveUntil(clock.now() + 5 * 60_000);
     expect(held()).toEqual([]);
-    expect(daemon.mirror.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it('of one product takes its records from a larger one, which no longer counts them, read or not', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [failing = 0] = daemon.mirror.products.ids();
+    const [failing = 0] = daemon.mirror.catalogue.products.ids();
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
     sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
     const all = requestResync(daemon.ports, request);
     const one = requestResync(daemon.ports, { ...request, product_ids: [failing] });
     expect(one).toMatchObject({ resumed: false, records: 1, left: 1 });
-    expect(daemon.mirror.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 2 });
+    expect(daemon.mirror.schedule.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 2 });
     await harness.liveUntil(clock.now() + 5000);
-    expect(daemon.mirror.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
-    expect(daemon.mirror.jobs.find(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
+    expect(daemon.mirror.schedule.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
+    expect(daemon.mirror.schedule.jobs.find(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
   });
 
   it('of everything leaves notified reads and those that decide about a closure in their lane', async () => {
     await using harness = await filledHarness({ lean: true, products: 120 });
     const { daemon, clock } = harness;
     const { mirror } = daemon;
-    const [notified = 0, closed = 0, failing = 0, other = 0] = mirror.products.ids();
+    const [notified = 0, closed = 0, failing = 0, other = 0] = mirror.catalogue.products.ids();
     const now = clock.now();
     const own = (product_id: number) => ({ resource: 'product_detail', product_id, edition: 'en', part: 0 }) as const;
     mirror.transaction(() => {
-      mirror.records.setDue(own(notified), { at: instant(now - 1000), reason: 'notified' });
-      mirror.records.setDue(own(closed), { at: instant(now + 30_000), reason: 'closure-unconfirmed' });
-      mirror.records.setDue(own(failing), { at: instant(now + hour), reason: 'notified' });
-      mirror.records.setDue(own(other), { at: instant(now + hour), reason: 'cadence-elapsed' });
+      mirror.schedule.records.setDue(own(notified), { at: instant(now - 1000), reason: 'notified' });
+      mirror.schedule.records.setDue(own(closed), { at: instant(now + 30_000), reason: 'closure-unconfirmed' });
+      mirror.schedule.records.setDue(own(failing), { at: instant(now + hour), reason: 'notified' });
+      mirror.schedule.records.setDue(own(other), { at: instant(now + hour), reason: 'cadence-elapsed' });
     });
     const { job_id } = requestResync(daemon.ports, everything);
     const plan = (product_id: number) =>
-      mirror.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
+      mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
     const lane = 'notification';
     expect(plan(notified)).toMatchObject({ lane, due_reason: 'notified', due_at: now - 1000, job_id });
     expect(plan(closed)).toMatchObject({ lane, due_reason: 'closure-unconfirmed', due_at: now + 30_000, job_id });
     expect(plan(failing)).toMatchObject({ lane, due_reason: 'notified', due_at: now + 60_000, job_id });
     expect(plan(other)).toMatchObject({ lane: 'fill', due_reason: 'requested', job_id });
-    expect(mirror.records.due(now, 'triggered', 10).map(({ product_id }) => product_id)).toEqual([notified]);
+    expect(mirror.schedule.records.due(now, 'triggered', 10).map(({ product_id }) => product_id)).toEqual([notified]);
   });
 
   it('of few records makes a notified one due at once', async () => {
     await using harness = await filled();
     const { daemon, clock } = harness;
     const { mirror } = daemon;
-    const [product_id = 0] = mirror.products.ids();
+    const [product_id = 0] = mirror.catalogue.products.ids();
     const own = { resource: 'product_detail', product_id, edition: 'en', part: 0 } as const;
     const paused = { at: instant(clock.now() + 30_000), reason: 'notified' } as const;
-    mirror.transaction(() => mirror.records.setDue(own, paused));
+    mirror.transaction(() => mirror.schedule.records.setDue(own, paused));
     requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
-    expect(mirror.records.due(clock.now(), 'notification', 10)).toMatchObject([{ ...own, due_reason: 'requested' }]);
+    expect(mirror.schedule.records.due(clock.now(), 'notification', 10)).toMatchObject([
+      { ...own, due_reason: 'requested' },
+    ]);
   });
 
   it('of one product is finished when its records are read, while a larger one goes on', async () => {
@@ -141,10 +145,10 @@ describe('a resync', () => {
     );
     const { daemon, clock } = harness;
     const request: ResyncRequest = { ...everything, resources: ['availability'] };
-    const [product_id = 0] = daemon.mirror.products.ids();
+    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
     const all = requestResync(daemon.ports, request);
     const one = requestResync(daemon.ports, { ...request, product_ids: [product_id] });
-    const job = (job_id: number) => daemon.mirror.jobs.find(job_id);
+    const job = (job_id: number) => daemon.mirror.schedule.jobs.find(job_id);
     const cycle = runSyncCycle(daemon.ports, 1, { job_id: null, signal: new AbortController().signal });
     while ((job(one.job_id)?.left ?? 0) > 0) await harness.drive(clock.sleep(500));
     await harness.drive(clock.sleep(2500));
@@ -158,13 +162,13 @@ describe('a resync', () => {
     const asked: string[] = [];
     await using harness = await filled({ product: null }, asked);
     const { daemon, clock } = harness;
-    const [product_id = 0] = daemon.mirror.products.ids();
+    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
     const { job_id, records } = requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
     expect(records).toBeGreaterThan(0);
     asked.length = 0;
     await harness.liveUntil(clock.now() + 60_000);
     expect(asked).toContainEqual(expect.stringMatching(/^\/v2\/products(\?|$)/));
-    expect(daemon.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(daemon.mirror.schedule.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it.each([
@@ -175,21 +179,25 @@ describe('a resync', () => {
     async (_, resources) => {
       await using harness = await filled();
       const { daemon, clock, sandbox } = harness;
-      const [product_id = 0] = daemon.mirror.products.ids();
+      const [product_id = 0] = daemon.mirror.catalogue.products.ids();
       await harness.drive(clock.sleep(hour));
       sandbox.world.disable(product_id, { reason: 'temporary_closure' });
       sandbox.faults.add({ kind: 'delay', path: `/v2/products/${product_id}\\?`, ms: 3000, times: 1 });
       const { job_id } = requestResync(daemon.ports, { ...everything, resources, product_ids: [product_id] });
       await harness.liveUntil(clock.now() + 5 * 60_000);
-      expect(daemon.mirror.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0, finished_at: expect.any(Number) });
-      expect(daemon.mirror.products.find(product_id)?.sale_status).toBe('disabled');
+      expect(daemon.mirror.schedule.jobs.find(job_id)).toMatchObject({
+        left: 0,
+        failed: 0,
+        finished_at: expect.any(Number),
+      });
+      expect(daemon.mirror.catalogue.products.find(product_id)?.sale_status).toBe('disabled');
     },
   );
 
   it('counts dates that contradict the own read of their product, also after it was asked again (control)', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = daemon.mirror.products.ids();
+    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
     sandbox.faults.add({
       kind: 'status',
       status: 400,
@@ -203,21 +211,23 @@ describe('a resync', () => {
     });
     // The first answer that says so is asked a second time, a minute later.
     await harness.liveUntil(clock.now() + 50_000);
-    expect(daemon.mirror.jobs.find(job_id)).toMatchObject({ left: expect.toSatisfy((left: number) => left > 0) });
+    expect(daemon.mirror.schedule.jobs.find(job_id)).toMatchObject({
+      left: expect.toSatisfy((left: number) => left > 0),
+    });
     await harness.liveUntil(clock.now() + 190_000);
-    const job = daemon.mirror.jobs.find(job_id);
+    const job = daemon.mirror.schedule.jobs.find(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
 
   it('leaves out a product that the service no longer has: that is no failure', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = daemon.mirror.products.ids();
+    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
     await harness.drive(clock.sleep(hour));
     for (const product of sandbox.products()) if (product.id === product_id) product.withdrawn = true;
     const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 5 * 60_000);
-    const job = daemon.mirror.jobs.find(job_id);
+    const job = daemon.mirror.schedule.jobs.find(job_id);
     expect(job).toMatchObject({ left: 0, failed: 0 });
     expect(job?.records).toBeLessThan(records);
   });
@@ -225,11 +235,11 @@ describe('a resync', () => {
   it('counts a record that only its own read refuses as failed: the list still has its product (control)', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = daemon.mirror.products.ids();
+    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
     sandbox.faults.add({ kind: 'status', status: 404, path: `/v2/products/${product_id}[/?]` });
     const { job_id } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 10 * 60_000);
-    const job = daemon.mirror.jobs.find(job_id);
+    const job = daemon.mirror.schedule.jobs.find(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
 
@@ -237,9 +247,9 @@ describe('a resync', () => {
     await using harness = await filled();
     const { daemon } = harness;
     const first = requestResync(daemon.ports, { ...everything, resources: ['checkout'] });
-    const one = daemon.mirror.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
+    const one = daemon.mirror.schedule.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
     if (one === undefined) throw new Error('nothing is due');
-    daemon.mirror.transaction(() => daemon.mirror.jobs.giveUp(one, first.job_id));
+    daemon.mirror.transaction(() => daemon.mirror.schedule.jobs.giveUp(one, first.job_id));
     const whole = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
     const left = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
     expect([whole.calls, left.calls]).toEqual([3, 2]);

@@ -29,11 +29,11 @@ describe('a list', () => {
   ] as const)('%s is walked to its end, and nothing counts as missing', async (_, quirks) => {
     await using harness = await virtualHarness({ lean: true, products: 57, quirks }, { cadence: { products: '1h' } });
     await harness.runUntil(isFilled(harness));
-    expect(harness.daemon.mirror.walks.find(walk)?.completed_at).not.toBeNull();
+    expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).not.toBeNull();
     await harness.liveUntil(harness.clock.now() + 5 * hour);
-    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
-    expect(harness.daemon.mirror.products.count()).toBe(57);
-    expect(harness.daemon.mirror.experiences.count()).toBeGreaterThan(0);
+    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(57);
+    expect(harness.daemon.mirror.catalogue.experiences.count()).toBeGreaterThan(0);
   });
 
   it(
@@ -42,13 +42,13 @@ describe('a list', () => {
     async () => {
       await using harness = await virtualHarness({ lean: true, products: 57, quirks: { list_end: 'never' } });
       const job = requestResync(harness.daemon.ports, everything);
-      const ended = () => harness.daemon.mirror.jobs.find(job.job_id)?.left === 0;
+      const ended = () => harness.daemon.mirror.schedule.jobs.find(job.job_id)?.left === 0;
       await harness.runUntil(() => ended() && isFilled(harness)());
       const { requests } = { requests: harness.sandbox.calls.counts().calls };
       expect(requests).toBeLessThan(2000);
-      expect(harness.daemon.mirror.walks.find(walk)?.completed_at).toBeNull();
-      expect(harness.daemon.mirror.products.count()).toBe(57);
-      expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+      expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).toBeNull();
+      expect(harness.daemon.mirror.catalogue.products.count()).toBe(57);
+      expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
       const [failing] = rows<{ failure: string }>(
         harness,
         "SELECT failure FROM _record WHERE resource = 'products' AND failures > 0",
@@ -57,8 +57,8 @@ describe('a list', () => {
       // The service mends itself: the next walk is complete.
       harness.sandbox.setQuirks({ list_end: 'ends' });
       await harness.liveUntil(harness.clock.now() + day);
-      expect(harness.daemon.mirror.walks.find(walk)?.completed_at).not.toBeNull();
-      expect(harness.daemon.mirror.records.fill().failing).toBe(0);
+      expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).not.toBeNull();
+      expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
     },
   );
 });
@@ -78,12 +78,12 @@ describe('a row', () => {
       expect(before.length).toBeGreaterThan(5);
       harness.sandbox.setQuirks({ images_null: 1 });
       await harness.liveUntil(harness.clock.now() + 8 * day);
-      expect(harness.daemon.mirror.products.count()).toBe(12);
-      expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+      expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
+      expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
       expect(rows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
       await harness.liveUntil(harness.clock.now() + 7 * day);
       expect(rows(harness, 'SELECT * FROM images')).toEqual([]);
-      expect(harness.daemon.mirror.products.count()).toBe(12);
+      expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
     },
   );
 

@@ -55,7 +55,7 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   // Each list lacks it, and its own read has it.
   await harness.liveUntil(harness.clock.now() + 15 * day);
   expect(mirrored(harness)).toEqual([kept, included].sort());
-  expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+  expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
   const product = harness.sandbox.world.find(included);
   if (product === null) throw new Error('no product');
   product.withdrawn = true;

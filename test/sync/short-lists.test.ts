@@ -59,8 +59,8 @@ const later = (harness: VirtualHarness, ms: number) => harness.liveUntil(harness
 
 async function resynced(harness: VirtualHarness) {
   const { job_id } = requestResync(harness.daemon.ports, everything);
-  await harness.runUntil(() => harness.daemon.mirror.jobs.find(job_id)?.left === 0);
-  return harness.daemon.mirror.jobs.find(job_id);
+  await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find(job_id)?.left === 0);
+  return harness.daemon.mirror.schedule.jobs.find(job_id);
 }
 
 describe('a list with fewer rows than the service counts', () => {
@@ -127,8 +127,8 @@ describe('a list with fewer rows than the service counts', () => {
     await later(harness, 2 * hour);
     expect(seen(harness)).toMatchObject({ says: 'the list is incomplete: 22 of 26 products', severity: 'warning' });
     // It says nothing about what is absent.
-    expect(harness.daemon.mirror.products.count()).toBe(products);
-    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(products);
+    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
     harness.sandbox.faults.clear();
     harness.sandbox.faults.add(counting(5));
     await later(harness, 2 * hour);
@@ -152,8 +152,8 @@ describe('a list with fewer rows than the service counts', () => {
     await harness.runUntil(() => filled(harness));
     for (const rule of truncated) harness.sandbox.faults.add(rule);
     await later(harness, 6 * hour);
-    expect(harness.daemon.mirror.products.count()).toBe(products);
-    expect(harness.daemon.mirror.removals.absent()).toEqual([]);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(products);
+    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
     expect(harness.daemon.mirror.evidence.holds()).toEqual([]);
     expect(harness.daemon.mirror.evidence.claiming('products')).toBe(0);
   });
@@ -171,7 +171,7 @@ describe('a list with fewer rows than the service counts', () => {
     const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
     for (let times = 0; times < 10; times += 1) {
       mirror.transaction(() =>
-        mirror.records.bringForward({ kinds, product_ids: [id] }, harness.clock.now(), 'requested'),
+        mirror.schedule.records.bringForward({ kinds, product_ids: [id] }, harness.clock.now(), 'requested'),
       );
       await later(harness, 3 * minute);
     }
@@ -202,7 +202,7 @@ describe('a list with fewer rows than the service counts', () => {
     const key = { resource: 'product_detail', product_id: id, edition: 'en', part: 0 } as const;
     const due = { at: instant(harness.clock.now() + day), reason: 'retry' } as const;
     const failure = { at: harness.clock.now(), text: 'status-500: the service answered with 500', due };
-    mirror.transaction(() => mirror.records.failed({ ...key, failures: 20 }, failure));
+    mirror.transaction(() => mirror.schedule.records.failed({ ...key, failures: 20 }, failure));
     expect(seen(harness)).toMatchObject({ severity: 'error', others: ['records-failing'] });
   });
 
@@ -243,7 +243,7 @@ describe('rows that cannot be used', () => {
     expect(seen(harness).says).toMatch(
       /^the list is incomplete: 21 of 23 products; 2 rows could not be used: row without id/,
     );
-    expect(harness.daemon.mirror.products.count()).toBe(products);
+    expect(harness.daemon.mirror.catalogue.products.count()).toBe(products);
     await using first = await served([{ kind: 'renamed', path: `${list}3`, rows: 2 }]);
     await later(first, 20 * minute);
     expect([filled(first), seen(first).severity]).toEqual([false, 'error']);
@@ -256,9 +256,9 @@ describe('rows that cannot be used', () => {
       { kind: 'renamed', path: `${list}1`, rows: 1, times: 1 },
       { kind: 'status', status: 500, path: `${list}2`, times: 1 },
     ]);
-    await harness.runUntil(() => harness.daemon.mirror.products.count() > 0);
+    await harness.runUntil(() => harness.daemon.mirror.catalogue.products.count() > 0);
     await harness.restart();
-    await harness.runUntil(() => harness.daemon.mirror.shortLists.all().length > 0);
+    await harness.runUntil(() => harness.daemon.mirror.schedule.shortLists.all().length > 0);
     expect(seen(harness).says).toMatch(/^the list is incomplete: 22 of 23 products; 1 row could not be used/);
   });
 });

@@ -19,14 +19,14 @@ async function readSoon(belief: typeof together) {
   const { mirror } = daemon;
   const subjects = ['venue near', 'venue far', 'supplier near', 'supplier far'] as const;
   mirror.transaction(() => {
-    for (const subject of subjects) mirror.signals.save(subject, belief);
+    for (const subject of subjects) mirror.schedule.signals.save(subject, belief);
   });
   await harness.liveUntil(clock.now() + 7 * hour);
   const dates = (product_id: number) =>
-    mirror.records.find({ resource: 'availability', product_id, edition: 'EUR', part: 0 });
-  const groups = Map.groupBy(mirror.products.ids(), (id) => mirror.siblings.groupsOf(id).supplier);
+    mirror.schedule.records.find({ resource: 'availability', product_id, edition: 'EUR', part: 0 });
+  const groups = Map.groupBy(mirror.catalogue.products.ids(), (id) => mirror.schedule.siblings.groupsOf(id).supplier);
   const members = [...groups.values()].reduce((most, each) => (each.length > most.length ? each : most));
-  const on = members.filter((id) => mirror.products.find(id)?.sellable === true);
+  const on = members.filter((id) => mirror.catalogue.products.find(id)?.sellable === true);
   const [first = 0, ...others] = on.filter((id) => id % 4 !== 0);
   for (const id of [first, ...others]) {
     const product = sandbox.world.find(id);
@@ -34,7 +34,7 @@ async function readSoon(belief: typeof together) {
   }
   const at = clock.now();
   mirror.transaction(() =>
-    mirror.records.bringForward(
+    mirror.schedule.records.bringForward(
       { kinds: [{ resource: 'availability', edition: 'EUR', part: 0 }], product_ids: [first] },
       at,
       'requested',

@@ -116,7 +116,7 @@ describe('tags', () => {
     });
     await none.fill();
     await none.liveUntil(none.clock.now() + hour);
-    expect(none.daemon.mirror.offers.missing().map(({ path }) => path)).toEqual(['tags']);
+    expect(none.daemon.mirror.schedule.offers.missing().map(({ path }) => path)).toEqual(['tags']);
     const asked = walks(none);
     await none.liveUntil(none.clock.now() + 24 * hour);
     expect([walks(none), stored(none)]).toEqual([asked, 0]);

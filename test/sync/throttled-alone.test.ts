@@ -66,7 +66,9 @@ it('one product’s 429 with an hour of Retry-After holds up a first fill for ab
   );
   const rate = harness.daemon.limiter.state();
   expect(rate.rate).toBeGreaterThan(40);
-  expect(harness.daemon.mirror.records.ofProduct(id).every(({ due_at }) => due_at >= took() + 50 * minute)).toBe(true);
+  expect(
+    harness.daemon.mirror.schedule.records.ofProduct(id).every(({ due_at }) => due_at >= took() + 50 * minute),
+  ).toBe(true);
 });
 
 it('with retry_after: account the same fill waits for the hour (control)', async () => {
@@ -89,11 +91,11 @@ it('one product’s 429 without Retry-After is set aside, and the fill and the r
   await harness.liveUntil(harness.clock.now() + 2 * hour, 5 * second);
   expect(times.length).toBeLessThanOrEqual(3 + 9);
   expect(harness.daemon.limiter.state().rate).toBeGreaterThanOrEqual(rate);
-  const failed = harness.daemon.mirror.records.ofProduct(id).map(({ failure }) => failure);
+  const failed = harness.daemon.mirror.schedule.records.ofProduct(id).map(({ failure }) => failure);
   expect(new Set(failed)).toEqual(new Set(['refused-429: the service throttles it while it answers for others']));
   harness.sandbox.faults.clear();
   await harness.liveUntil(harness.clock.now() + 20 * minute);
-  expect(harness.daemon.mirror.records.ofProduct(id).every(({ failures }) => failures === 0)).toBe(true);
+  expect(harness.daemon.mirror.schedule.records.ofProduct(id).every(({ failures }) => failures === 0)).toBe(true);
   expect(facts(harness, id).Throttled).toBeUndefined();
   expect((await harness.compare()).first).toEqual([]);
 });

@@ -23,7 +23,7 @@ it('a change since a read that a wrong clock dated counts against nobody', () =>
   mirror.transaction(() =>
     expectNotices(testSync({ mirror }), { product_id: 1, sent_at: now }, { ...closed, before_at: wrong }),
   );
-  expect(mirror.trust.ripe(now)).toEqual([]);
+  expect(mirror.push.trust.ripe(now)).toEqual([]);
 });
 
 it('a change that was found while the clock was wrong does not stand in the way of those found since', () => {
@@ -37,24 +37,24 @@ it('a change that was found while the clock was wrong does not stand in the way 
         { ...closed, before_at: instant(now - 1000) },
       ),
     );
-  expect(mirror.trust.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
+  expect(mirror.push.trust.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
 });
 
 it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
   await using harness = await filledHarness({ lean: true, products: 5 });
   const { mirror } = harness.daemon;
-  const [product_id = 0, ...others] = mirror.products.ids();
+  const [product_id = 0, ...others] = mirror.catalogue.products.ids();
   const entity_ids = [product_id, ...others];
   const wanted = { subscription_id: 'all', declared_id: 'all', type: 'product_ids' } as WantedSubscription;
   const held = { type: 'product_ids', change_types: ['checkout_disabled'], address: 'ours', epoch: 1 } as const;
   mirror.transaction(() => {
-    mirror.subscriptions.declare([wanted]);
-    mirror.subscriptions.learn('all', { ...held, status: 'active', entity_ids, at: now });
-    mirror.subscriptions.cover();
-    for (const at of [wrong, now]) mirror.trust.cover(instant(at), 10);
+    mirror.push.subscriptions.declare([wanted]);
+    mirror.push.subscriptions.learn('all', { ...held, status: 'active', entity_ids, at: now });
+    mirror.push.subscriptions.cover();
+    for (const at of [wrong, now]) mirror.push.trust.cover(instant(at), 10);
   });
   const change = { product_id, change_type: 'checkout_disabled', since_at: now, found_at: now } as const;
-  expect(mirror.trust.announcers(change)).toMatchObject([{ covered_since: now }]);
+  expect(mirror.push.trust.announcers(change)).toMatchObject([{ covered_since: now }]);
 });
 
 it('a change that a cache hid from the read after its announcement was announced', () => {
@@ -67,5 +67,5 @@ it('a change that a cache hid from the read after its announcement was announced
       { ...closed, before_at: instant(now - 600_000) },
     ),
   );
-  expect(mirror.trust.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
+  expect(mirror.push.trust.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
 });

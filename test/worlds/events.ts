@@ -324,7 +324,7 @@ const people = {
   follow: ({ follow }) => follow(),
   resync: ({ world, chance }) => {
     const { daemon } = world.harness;
-    const mirrored = daemon.mirror.products.isVisible;
+    const mirrored = daemon.mirror.catalogue.products.isVisible;
     const product_ids = world.harness.sandbox
       .products()
       .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));

@@ -190,7 +190,7 @@ class Outages {
     if (passed < (begun.at(-1) ?? Number.NEGATIVE_INFINITY) + 48) return true;
     if (begun.length === 3 || passed < (begun.length * this.#hours) / 3 || passed + 48 > this.#hours) return false;
     const { primary } = walkKinds(daemon.ports.policy.extent);
-    const { due_at } = daemon.mirror.records.find({ ...primary, product_id: 0 }) ?? { due_at: 0 };
+    const { due_at } = daemon.mirror.schedule.records.find({ ...primary, product_id: 0 }) ?? { due_at: 0 };
     if (due_at > clock.now() + hour) return false;
     begun.push(passed);
     return true;

@@ -53,7 +53,7 @@ export async function resyncAlone(
   } finally {
     stop.abort(new Error('the resync has ended'));
     await watching;
-    const { records, left, failed } = mirroring.mirror.jobs.find(opened.job_id) ?? opened;
+    const { records, left, failed } = mirroring.mirror.schedule.jobs.find(opened.job_id) ?? opened;
     io.ifStopped(`${doneSays({ records, left, failed })}; the rest stays due`, sameAgain);
   }
   const { calls } = mirroring.limiter.state();
@@ -73,7 +73,7 @@ export async function resyncAlone(
     io.stdout.write(
       `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
     );
-  const found = { short_lists: mirroring.mirror.shortLists.all(), held: mirroring.mirror.evidence.held() };
+  const found = { short_lists: mirroring.mirror.schedule.shortLists.all(), held: mirroring.mirror.evidence.held() };
   concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job, found, clock.now());
 }
 
@@ -104,10 +104,10 @@ async function untilDone(
     const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
     if (unreachable !== null) throw unreachable;
     signal.throwIfAborted();
-    const job = mirror.jobs.find(job_id);
+    const job = mirror.schedule.jobs.find(job_id);
     if (job === null) throw new Error(`job ${job_id} is gone`);
     if (job.left === 0) return job;
-    const wait = (mirror.records.nextDueAt(job_id) ?? 0) - ports.clock.now();
+    const wait = (mirror.schedule.records.nextDueAt(job_id) ?? 0) - ports.clock.now();
     await ports.clock.sleep(Math.max(wait, 10), signal);
   }
 }
@@ -119,7 +119,7 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
-    const [job, live, now] = [mirror.jobs.find(job_id), liveStatus(limiter, null), ports.clock.now()];
+    const [job, live, now] = [mirror.schedule.jobs.find(job_id), liveStatus(limiter, null), ports.clock.now()];
     if (job === null || stop.signal.aborted) break;
     printer.show(
       {
@@ -127,7 +127,7 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
         done: job.records - job.left,
         total: job.records,
         calls: live.calls,
-        note: storageSays(storage.status(), now)[0] ?? noteOf(live, now, mirror.products.count()),
+        note: storageSays(storage.status(), now)[0] ?? noteOf(live, now, mirror.catalogue.products.count()),
       },
       now,
     );

@@ -24,11 +24,11 @@ const lookEveryMs = 50;
 export async function play(stage: Stage): Promise<void> {
   const { sandbox, mirror } = stage;
   const { world } = sandbox;
-  const ids = mirror.products.ids();
-  const [closed, other] = ids.filter((id) => mirror.products.shown(id)?.sellable);
-  const opened = ids.find((id) => mirror.products.shown(id)?.sale_status === 'disabled');
+  const ids = mirror.catalogue.products.ids();
+  const [closed, other] = ids.filter((id) => mirror.catalogue.products.shown(id)?.sellable);
+  const opened = ids.find((id) => mirror.catalogue.products.shown(id)?.sale_status === 'disabled');
   if (closed === undefined || other === undefined || opened === undefined) return;
-  const name = (id: number) => `${id} "${mirror.products.shown(id)?.title ?? ''}"`;
+  const name = (id: number) => `${id} "${mirror.catalogue.products.shown(id)?.title ?? ''}"`;
 
   stage.say(`service  closes ${name(closed)}: out_of_season, expected back within_month, instead ${other}`);
   world.disable(closed, { reason: 'out_of_season', expected_reopening: 'within_month', alternative: other });
@@ -37,7 +37,7 @@ export async function play(stage: Stage): Promise<void> {
   stage.say(
     `mirror   ${closed} is off sale as announced: ${off.disabled_reason}, expected back ${off.expected_reopening}`,
   );
-  const confirmed = await until(stage, () => mirror.closures.inForce(closed)?.confirmed_at ?? null);
+  const confirmed = await until(stage, () => mirror.push.closures.inForce(closed)?.confirmed_at ?? null);
   if (confirmed === null) return;
   stage.say(`mirror   ${closed} is off sale, confirmed by a read; its alternative is ${name(other)}`);
 
@@ -59,7 +59,7 @@ function shownAs(
   product_id: number,
   is: (shown: ShownProduct) => boolean,
 ): ShownProduct | null {
-  const shown = mirror.products.shown(product_id);
+  const shown = mirror.catalogue.products.shown(product_id);
   return shown !== null && is(shown) ? shown : null;
 }
 

@@ -73,7 +73,7 @@ export function demoCommand(io: Io): Command {
       await Promise.race([filled(io, daemon), daemon.broken]);
       if (io.signal.aborted) return;
       io.stdout.write(
-        `The mirror is filled: ${number(daemon.mirror.products.count())} products in ${mirrorFile(directory)}\n`,
+        `The mirror is filled: ${number(daemon.mirror.catalogue.products.count())} products in ${mirrorFile(directory)}\n`,
       );
       await Promise.race([story(io, sandbox, daemon), daemon.broken]);
       await using stack = new AsyncDisposableStack();
@@ -99,7 +99,7 @@ const holdMs = 1000;
 async function story(io: Io, sandbox: Sandbox, { mirror, subscriptions, ports }: RunningDaemon): Promise<void> {
   if ('why' in subscriptions) throw subscriptions.why;
   await subscriptions.work.maintain(io.signal);
-  const [subscription] = mirror.subscriptions.all();
+  const [subscription] = mirror.push.subscriptions.all();
   const say = (line: string) =>
     io.stdout.write(`${new Date(ports.clock.now()).toISOString().slice(11, 19)}  ${line}\n`);
   say(
@@ -148,7 +148,7 @@ async function openShop(stack: AsyncDisposableStack, parts: ShopParts): Promise<
 
 /** Returns a product that stays on sale in the story. */
 function firstOnSale({ mirror }: RunningDaemon): number {
-  return mirror.products.ids().find((id) => mirror.products.shown(id)?.sellable) ?? 0;
+  return mirror.catalogue.products.ids().find((id) => mirror.catalogue.products.shown(id)?.sellable) ?? 0;
 }
 
 interface Addresses {
@@ -295,9 +295,9 @@ async function filled(io: Io, { mirror, limiter }: RunningDaemon): Promise<void>
   const printer = progressPrinter(io);
   while (mirror.filledAt() === null && !io.signal.aborted) {
     await systemClock.sleep(250, io.signal).catch(() => undefined);
-    const { records, never_fetched } = mirror.records.fill();
+    const { records, never_fetched } = mirror.schedule.records.fill();
     const { calls } = limiter.state();
-    const note = `${number(mirror.products.count())} products`;
+    const note = `${number(mirror.catalogue.products.count())} products`;
     printer.show({ phase: 'filling', done: records - never_fetched, total: records, calls, note }, systemClock.now());
   }
   printer.end();

@@ -96,12 +96,12 @@ export class ClockWatch {
     if (doubt === this.#reported) return;
     const { time, mirror, log } = this.#options;
     if (doubt !== null) {
-      mirror.outcomes.note('clock', time.now(), { affected: 1, detail: doubt });
+      mirror.status.outcomes.note('clock', time.now(), { affected: 1, detail: doubt });
       log.error(
         { doubt, ahead_ms },
         "the machine's clock is in doubt: using the time since boot and the service's time instead",
       );
-    } else if (mirror.outcomes.note('clock', time.now(), null) === 'ended')
+    } else if (mirror.status.outcomes.note('clock', time.now(), null) === 'ended')
       log.warn({}, "the machine's clock is trusted again");
     // Set after the write, so that a failed write is repeated.
     this.#reported = doubt;

@@ -138,7 +138,7 @@ function saleNow(
   { sale: said, sent_at }: Pick<Extract<LiveResult, { kind: 'answered' }>, 'sale' | 'sent_at'>,
 ): SaleState {
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
-  const product = mirror.products.find(product_id);
+  const product = mirror.catalogue.products.find(product_id);
   if (known === 'withdrawn' || known === 'closure-unconfirmed' || product === null) return known;
   if (known === 'not-on-sale')
     return said === 'on' ? laterOf({ at: product.read_at, says: known }, { at: sent_at, says: 'on-sale' }) : known;
@@ -184,7 +184,8 @@ export function withoutDates(
 
 /** Returns a function that computes how many minutes of a date have passed at the venue of a product. */
 function passedBy({ mirror, clock }: Sync): (product_id: number, date: string) => number {
-  return (product_id, date) => minutesPassed(mirror.products.find(product_id)?.timezone ?? null, date, clock.now());
+  return (product_id, date) =>
+    minutesPassed(mirror.catalogue.products.find(product_id)?.timezone ?? null, date, clock.now());
 }
 
 function shownBy(

@@ -124,7 +124,7 @@ function overLimit(ports: CheckPorts, asked: Prepared): CheckAnswer {
 function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Prepared | CheckAnswer {
   const { mirror, clock, policy } = ports;
   const { product_id, date, expect_price: price = null } = question;
-  const product = mirror.products.find(product_id);
+  const product = mirror.catalogue.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);
   if (product === null || sale === null) throw notMirrored(product_id);
   const currency = currencyOf(ports, question);
@@ -145,7 +145,7 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Prepar
   if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutDates(ports, asked, sale, 'time-past');
   if (where.kind === 'beyond') return withoutDates(ports, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
-  if (mirror.records.find(key) === null) return withoutDates(ports, asked, sale, 'outside-horizon');
+  if (mirror.schedule.records.find(key) === null) return withoutDates(ports, asked, sale, 'outside-horizon');
   return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 

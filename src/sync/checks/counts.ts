@@ -54,9 +54,9 @@ export function checkCounter({ mirror, clock }: Sync): CheckCounter {
 
 /** Counts checks of a product for the ranking of search results. They fade over time like sales. */
 function countAsked(mirror: Mirror, product_id: number, checks: number, now: Instant): void {
-  const known = mirror.categories.asked(product_id);
+  const known = mirror.catalogue.categories.asked(product_id);
   if (known === null) return;
-  mirror.categories.countAsked(product_id, faded(now, known.asked, known.asked_at) + checks, now);
+  mirror.catalogue.categories.countAsked(product_id, faded(now, known.asked, known.asked_at) + checks, now);
 }
 
 /** Counts an order. A null rating says nothing about availability. */

@@ -19,7 +19,7 @@ export function watchChecks(
     // Between the two shares the state stays.
     if (share >= flood.until && share < flood.from) return;
     const failed = share < flood.until ? null : { affected: made };
-    if (mirror.outcomes.note('live-checks', clock.now(), failed) === 'new')
+    if (mirror.status.outcomes.note('live-checks', clock.now(), failed) === 'new')
       log.warn({ calls: made, share }, 'live checks use most of the call budget');
   };
 }

@@ -21,7 +21,7 @@ export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCal
   await call.turn;
   signal.throwIfAborted();
   for (let failures = 0; ; ) {
-    const record = mirror.records.find(key);
+    const record = mirror.schedule.records.find(key);
     if (record === null) return unanswered('outside-horizon');
     const read = await readAvailability(
       ports,
@@ -86,7 +86,7 @@ async function judgeRefusal(ports: SyncPorts, call: LiveCall<unknown>, refusal: 
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
   ports.refusals.note(key, refusal, signal);
   if (!isMissing(status)) return unanswered(reasonOf(refusal));
-  const certain = isGoneBy(status, mirror.removals.one(product_id));
+  const certain = isGoneBy(status, mirror.catalogue.removals.one(product_id));
   const itself = certain ? 'unasked' : await askForItself(ports, product_id, signal);
   const isGone = certain || itself === 'missing';
   const result: LiveResult = isGone
@@ -115,7 +115,7 @@ async function askForItself(
   const { languages, currencies } = policy.extent;
   const question = { product_id, language: languages[0], known_hash: null, signal };
   const [kind] = absenceReads(policy);
-  const record = kind === undefined ? null : mirror.records.find({ ...kind, product_id });
+  const record = kind === undefined ? null : mirror.schedule.records.find({ ...kind, product_id });
   if (record === null) return 'unknown';
   if (!hasOwnReads(policy)) {
     // If this path never answered for the product, the path itself may be missing.
@@ -147,15 +147,15 @@ function isMissing(status: number): boolean {
  */
 function withholdDates({ mirror, policy, clock, log }: SyncPorts, key: RecordKey): void {
   const { product_id, edition, part } = key;
-  const [product, record] = [mirror.products.find(product_id), mirror.records.find(key)];
+  const [product, record] = [mirror.catalogue.products.find(product_id), mirror.schedule.records.find(key)];
   if (product === null || record === null) return;
   const now = clock.now();
   const { windows } = policy.of(product.category).extent;
   const every = windows.find((window) => window.part === part)?.every ?? 0;
-  mirror.records.missing(key, now);
+  mirror.schedule.records.missing(key, now);
   const { at, reason } = contradictedLook(record.off_sale_at ?? now, now, every);
   const kinds = [{ resource: 'availability', edition, part } as const];
-  mirror.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
+  mirror.schedule.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
   if (!product.sellable || product.dates_off_at !== null) return;
   mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, { sent_at: now, reason: 'live-check' });
   log.warn({ product_id }, 'the service has neither a product nor its dates: they are not offered until it has again');

@@ -60,11 +60,11 @@ export function reportOrder(ports: Sync, order: OrderReport, take: (() => number
     if (order_number !== null) mirror.noteOrder(order_number);
     countOrder(mirror, { product_id, tier, at: now }, { rating, tickets: outcome === 'confirmed' ? quantity : 0 });
     if (outcome === 'confirmed') {
-      mirror.categories.countSale(product_id, faded(now, known.sold, known.sold_at) + quantity, now);
+      mirror.catalogue.categories.countSale(product_id, faded(now, known.sold, known.sold_at) + quantity, now);
       countViews(mirror, { product_id, part }, viewsOfTicket * quantity, now);
     }
     if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(ports, key, now);
-    return mirror.records.bringForward({ kinds: records, product_ids: [product_id] }, now, reason);
+    return mirror.schedule.records.bringForward({ kinds: records, product_ids: [product_id] }, now, reason);
   });
   return { due, mirror: rating };
 }
@@ -100,14 +100,14 @@ export function orderAndRecheck(
 const recheckMs = 20_000;
 
 function tellOf(sync: Sync, key: RecordKey, at: Instant): void {
-  const record = sync.mirror.records.find(key);
+  const record = sync.mirror.schedule.records.find(key);
   if (record !== null) noteTold(sync, record, at);
 }
 
 /** Returns the product and the records that hold the date, one per currency. */
 function subjectOf({ mirror, clock, policy }: Sync, { product_id, date }: OrderReport) {
   refuseDates({ clock, policy }, { date });
-  const known = mirror.products.find(product_id);
+  const known = mirror.catalogue.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);
   if (known === null || sale === null) throw notMirrored(product_id);
   const { extent, cadence } = policy.of(known.category);

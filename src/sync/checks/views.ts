@@ -66,9 +66,9 @@ export function viewCounter({ mirror, clock }: Sync): ViewCounter {
 
 /** Adds views of a window to what is left of earlier ones, which fade. Called in a transaction. */
 export function countViews(mirror: Mirror, { product_id, part }: Window, more: number, now: Instant) {
-  const known = mirror.interest.of(product_id).windows.find((window) => window.part === part);
+  const known = mirror.schedule.interest.of(product_id).windows.find((window) => window.part === part);
   const views = more + (known === undefined ? 0 : faded(now, known.views, known.counted_at));
-  mirror.interest.count({ product_id, part, views, counted_at: now });
+  mirror.schedule.interest.count({ product_id, part, views, counted_at: now });
 }
 
 /** Counts the views of shoppers. A date that is past, or later than the mirrored dates, counts for its product alone. */
@@ -80,7 +80,7 @@ export function countSeen(
   if (caller !== null && ports.viewers.take(caller) === 'spent') return { counted: 0, ignored: all };
   let counted = 0;
   for (const { product_id, date, count } of seen) {
-    if (!ports.mirror.products.isVisible(product_id)) continue;
+    if (!ports.mirror.catalogue.products.isVisible(product_id)) continue;
     counted += count;
     ports.views.add({ product_id, part: date === null ? noDate : partOf(ports, product_id, date) }, count);
   }
@@ -88,7 +88,7 @@ export function countSeen(
 }
 
 function partOf({ mirror, clock, policy }: Sync, product_id: number, date: string) {
-  const product = mirror.products.find(product_id);
+  const product = mirror.catalogue.products.find(product_id);
   const { windows } = policy.of(product?.category ?? null).extent;
   const where = windowOfDate(windows, { timezone: product?.timezone ?? null, date, now: clock.now() });
   return where.kind === 'within' ? where.part : noDate;

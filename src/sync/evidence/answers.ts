@@ -30,12 +30,12 @@ export function judgeDates(
   answer: DatesSaid,
   by: { readonly sent_at: Instant; readonly withdraws?: boolean },
 ): ClaimVerdict {
-  const product = mirror.products.find(record.product_id);
+  const product = mirror.catalogue.products.find(record.product_id);
   // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
   const isShown = product?.sellable === true && product.dates_off_at === null && !isBack;
   const key = { product_id: record.product_id, currency: record.edition };
-  const stored = mirror.availability.shown(key, from, to);
+  const stored = mirror.catalogue.availability.shown(key, from, to);
   const shown = isShown ? stored : noDates;
   // "Not on sale" is about the whole product: once believed of one window, it withholds the dates of all.
   const near =
@@ -56,7 +56,7 @@ export function judgeDates(
             {
               subject: 'near-dates',
               part: 0,
-              shown: mirror.availability.shown(key, near.from, near.to).dates,
+              shown: mirror.catalogue.availability.shown(key, near.from, near.to).dates,
               said: 0,
             } as const,
           ]),
@@ -87,11 +87,11 @@ export function judgeEntry(
 ): EntryVerdict {
   const { mirror, evidence, policy } = ports;
   const { product_id } = entry;
-  const known = mirror.products.find(product_id);
+  const known = mirror.catalogue.products.find(product_id);
   // A new or returning product shows nothing yet, and an answer older than the stored one is not stored.
-  if (known === null || !mirror.products.isVisible(product_id) || known.read_at > sent_at)
+  if (known === null || !mirror.catalogue.products.isVisible(product_id) || known.read_at > sent_at)
     return { kind: 'store', next: null };
-  const stored = mirror.products.said({ product_id, language, currency, source });
+  const stored = mirror.catalogue.products.said({ product_id, language, currency, source });
   const resource = source === 'list' ? 'products' : 'product_detail';
   const verdict = evidence.judge(
     { resource, product_id, edition: `${language}/${currency}`, part: 0 },
@@ -102,7 +102,7 @@ export function judgeEntry(
     { sent_at, reason },
   );
   if (language !== primary.language || currency !== primary.currency) return verdict;
-  const announced = mirror.closures.inForce(product_id) !== null;
+  const announced = mirror.push.closures.inForce(product_id) !== null;
   const sold = evidence.judge(
     { ...walkKinds(policy.extent).primary, product_id },
     [{ subject: 'sale-status', shown: onSale(known), said: onSale(entry) }],

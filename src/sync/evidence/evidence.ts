@@ -195,14 +195,14 @@ export class Evidence implements ClaimJudge {
     mirror.evidence.note({ ...claim, held_at: claim.held_at ?? now });
     if (claim.resource !== 'availability') mirror.evidence.markHeld(claim, now);
     else {
-      const product = mirror.products.find(product_id);
+      const product = mirror.catalogue.products.find(product_id);
       const window = product === null ? null : datesOf(policy.of(product.category), product, part, now);
       if (window !== null)
         mirror.evidence.markDatesHeld({ product_id, edition, from: window.from, to: window.to }, now);
     }
     // The next answer is compared in full, so the answer that withdraws the claim is stored like a new one, and is
     // fresh.
-    mirror.records.forgetBody(claim);
+    mirror.schedule.records.forgetBody(claim);
     if (!told && product_id !== 0)
       mirror.changes.add(
         { product_id, kind: 'held', detail: { subject } },
@@ -216,12 +216,12 @@ export class Evidence implements ClaimJudge {
    */
   #rest(claim: StoredClaim): void {
     const { mirror, policy } = this.#ports;
-    const record = mirror.records.find(claim);
+    const record = mirror.schedule.records.find(claim);
     if (record === null || record.due_reason !== 'claimed') return;
-    const product = mirror.products.find(claim.product_id);
+    const product = mirror.catalogue.products.find(claim.product_id);
     const every = cadenceOfRecord(policy.of(product?.category ?? null), record, product);
-    mirror.records.setDue(record, dueByCadence(record, this.#now(), every));
-    if (record.job_id !== null) mirror.jobs.giveUp(record, record.job_id);
+    mirror.schedule.records.setDue(record, dueByCadence(record, this.#now(), every));
+    if (record.job_id !== null) mirror.schedule.jobs.giveUp(record, record.job_id);
   }
 
   /** Reviews the holds: draws and judges their samples, and ends those that are over. Run once a minute. */

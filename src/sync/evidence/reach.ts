@@ -90,7 +90,7 @@ export class Refusals implements RefusalJudge {
    */
   async askMissing(signal: AbortSignal): Promise<void> {
     const { mirror, clock, log } = this.#ports;
-    for (const { path, ...facts } of mirror.offers.missing()) {
+    for (const { path, ...facts } of mirror.schedule.offers.missing()) {
       const resource = resourceAt(path);
       // Subscriptions are requested where they are needed (subscriptions/reads.ts).
       if (resource === null || !mayAskAgain(facts, clock.now())) continue;
@@ -98,11 +98,11 @@ export class Refusals implements RefusalJudge {
       const asked = isList(resource) ? [list] : othersOfPath(list, this.#listed());
       const shown = await this.#askUntil('path', asked, signal);
       if (shown.at(-1) === 'accepted') {
-        mirror.transaction(() => mirror.offers.answered(path, clock.now()));
+        mirror.transaction(() => mirror.schedule.offers.answered(path, clock.now()));
         prepareRecords(this.#ports);
         log.info({ path }, `the service offers ${nameOf[path]} again`);
       } else if (shown.every((each) => each === 'refused')) {
-        mirror.transaction(() => mirror.offers.notOffered(path, clock.now()));
+        mirror.transaction(() => mirror.schedule.offers.notOffered(path, clock.now()));
       }
     }
   }
@@ -138,17 +138,17 @@ export class Refusals implements RefusalJudge {
 
   async #askAboutPath(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
     const { mirror, clock } = this.#ports;
-    if (!mirror.offers.isOffered(path)) return { to: 'path', because: 'known' };
-    if (isThere(mirror.offers.find(path), clock.now())) return { to: 'record', because: 'another-accepted' };
+    if (!mirror.schedule.offers.isOffered(path)) return { to: 'path', because: 'known' };
+    if (isThere(mirror.schedule.offers.find(path), clock.now())) return { to: 'record', because: 'another-accepted' };
     const others = await this.#askUntil('path', othersOfPath(record, this.#listed()), signal);
     const now = clock.now();
-    const reach = reachOfPath(others, record, mirror.offers.find(path), now);
+    const reach = reachOfPath(others, record, mirror.schedule.offers.find(path), now);
     mirror.transaction(() => {
       if (others.includes('accepted')) pathAnswered(this.#ports, path, now);
       if (reach.because !== 'refused-once') return;
-      mirror.offers.refused(path, now);
+      mirror.schedule.offers.refused(path, now);
       // Its freshness target may not be reachable.
-      mirror.targets.drop(record.resource);
+      mirror.schedule.targets.drop(record.resource);
     });
     if (reach.to === 'path') pathMissing(this.#ports, path, isList(record.resource) ? undefined : leaveToList);
     return reach;
@@ -192,18 +192,18 @@ export class Refusals implements RefusalJudge {
   /** Returns the products of the last complete list. */
   #listed(): number[] {
     const { mirror } = this.#ports;
-    const absent = new Set(mirror.removals.absent().map(({ product_id }) => product_id));
-    return mirror.products.ids().filter((id) => !absent.has(id));
+    const absent = new Set(mirror.catalogue.removals.absent().map(({ product_id }) => product_id));
+    return mirror.catalogue.products.ids().filter((id) => !absent.has(id));
   }
 }
 
 /** Records that a path has answered; if that is known already, only now and then. */
 export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: Instant): void {
-  const { answered_at, refused_at } = mirror.offers.find(path);
+  const { answered_at, refused_at } = mirror.schedule.offers.find(path);
   const isKnown = answered_at !== null && Math.abs(at - answered_at) <= noteEveryMs && refused_at === null;
-  if (!isKnown) mirror.offers.answered(path, at);
+  if (!isKnown) mirror.schedule.offers.answered(path, at);
   // Restores the freshness targets from before the path was refused.
-  if (refused_at !== null && policy !== undefined) mirror.targets.write(policy, policy.daysPerRequest);
+  if (refused_at !== null && policy !== undefined) mirror.schedule.targets.write(policy, policy.daysPerRequest);
 }
 
 /** Records that a path is missing, and drops its records. Logged once. */
@@ -214,13 +214,13 @@ export function pathMissing<Own extends Sync>(
 ): void {
   const { mirror, clock, log } = ports;
   const isNew = mirror.transaction(() => {
-    if (!mirror.offers.notOffered(path, clock.now())) return false;
+    if (!mirror.schedule.offers.notOffered(path, clock.now())) return false;
     const resource = resourceAt(path);
     if (resource === null) return true;
-    mirror.records.dropResource(resource);
-    mirror.targets.drop(resource);
+    mirror.schedule.records.dropResource(resource);
+    mirror.schedule.targets.drop(resource);
     then(ports);
-    mirror.jobs.finish(clock.now());
+    mirror.schedule.jobs.finish(clock.now());
     return true;
   });
   if (isNew) log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again by itself`);
@@ -246,8 +246,8 @@ export function subscriptionRefused(
 /** Lets the list decide about sale status, closures and absence from now on. */
 function leaveToList(ports: Ports): void {
   const { mirror } = ports;
-  mirror.removals.forgetGone();
+  mirror.catalogue.removals.forgetGone();
   askMissing(ports);
-  const undecided = mirror.closures.undecided();
+  const undecided = mirror.push.closures.undecided();
   if (undecided.length > 0) askDecidingReads(ports, undecided, 'closure-unconfirmed');
 }

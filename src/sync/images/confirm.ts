@@ -10,7 +10,7 @@ const imagesAtATime = 500;
 export function readImagesNearLimit(ports: Sync): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
-  const late = mirror.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
+  const late = mirror.catalogue.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
   if (late.length === 0) return;
   const brought = mirror.transaction(() => askForImages(ports, late, 'image-limit'));
   if (brought > 0)

@@ -56,7 +56,7 @@ const noRoomMs = 60_000;
  */
 export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<void> {
   const { mirror, clock, fetching, log } = ports;
-  const table = mirror.imageFiles;
+  const table = mirror.catalogue.imageFiles;
   const sizes = fetching?.sizes ?? null;
   // Nothing is fetched, and no earlier file is left.
   if (sizes === null && table.isEmpty()) return;
@@ -84,7 +84,7 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
  */
 export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans: number; lost: number }> {
   const { mirror, clock, directory, log } = ports;
-  const table = mirror.imageFiles;
+  const table = mirror.catalogue.imageFiles;
   const expected = new Set(table.files());
   let orphans = 0;
   for await (const { kind, file } of directory.list()) {
@@ -104,7 +104,7 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
 export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
   const { mirror, clock, chance, fetching } = ports;
   const done = { stored: 0, unchanged: 0, failed: 0 };
-  const due = (which: 'all' | 'kept', limit: number) => mirror.imageFiles.due(clock.now(), which, limit);
+  const due = (which: 'all' | 'kept', limit: number) => mirror.catalogue.imageFiles.due(clock.now(), which, limit);
   if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
   const room = fetching.room.measure();
   // Each file draws its own random number here: network and disk decide which of them ends first.
@@ -144,7 +144,7 @@ async function fetchOne(
   signal: AbortSignal,
 ): Promise<keyof ImagePass | { readonly resting: string }> {
   const { mirror, clock, chance, log, directory } = ports;
-  const table = mirror.imageFiles;
+  const table = mirror.catalogue.imageFiles;
   await using incoming = lazily(() => directory.begin());
   const outcome = await host.get(row.url, row.file === null ? null : row, incoming, signal);
   const now = clock.now();
@@ -198,7 +198,7 @@ function removeFiles({ directory, log }: ImageFilePorts, files: readonly string[
 
 function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, text: string, due_at: Instant): 'failed' {
   const { product_id, image_key, size } = row;
-  mirror.transaction(() => mirror.imageFiles.failed(row, { at: clock.now(), text, due_at }));
+  mirror.transaction(() => mirror.catalogue.imageFiles.failed(row, { at: clock.now(), text, due_at }));
   // Logged once per failure: one that recurs daily need not be logged daily.
   if (row.failure !== text) log.warn({ product_id, image_key, size, failure: text }, 'an image file was not fetched');
   return 'failed';
@@ -207,7 +207,7 @@ function noteFailure({ mirror, clock, log }: ImageFilePorts, row: ImageFile, tex
 /** Records a full disk. The file has not failed and stays due. */
 function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { readonly resting: string } {
   const origin = originOf(row.url);
-  mirror.transaction(() => mirror.imageFiles.postpone(origin, instant(clock.now() + noRoomMs)));
+  mirror.transaction(() => mirror.catalogue.imageFiles.postpone(origin, instant(clock.now() + noRoomMs)));
   log.error({}, 'the disk of the image files is full: no new file is fetched');
   return { resting: origin };
 }
@@ -222,10 +222,10 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'fai
   const { product_id, image_key, size } = row;
   const unused = mirror.transaction(() => {
     askForImages(ports, [product_id], 'suspicion');
-    mirror.images.doubt({ product_id, image_key }, sent_at);
+    mirror.catalogue.images.doubt({ product_id, image_key }, sent_at);
     const detail = { image_keys: [image_key] };
     mirror.changes.add({ product_id, kind: 'images_changed', detail }, { sent_at, reason: 'suspicion' });
-    return mirror.imageFiles.gone(row, sent_at, instant(refusedAgainAt(chance(), now)));
+    return mirror.catalogue.imageFiles.gone(row, sent_at, instant(refusedAgainAt(chance(), now)));
   });
   removeFiles(ports, unused);
   log.warn({ product_id, image_key, size }, 'an image has vanished from its host: hidden until a read confirms it');
@@ -253,8 +253,9 @@ function verify(received: ReceivedImage): Verified {
 function noteRoom(ports: ImageFilePorts): void {
   const { mirror, clock, log, fetching } = ports;
   const now = clock.now();
-  const products = fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.imageFiles.waitingProducts(now);
-  if (mirror.outcomes.note('image-disk', now, products === 0 ? null : { affected: products }) === 'new')
+  const products =
+    fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.catalogue.imageFiles.waitingProducts(now);
+  if (mirror.status.outcomes.note('image-disk', now, products === 0 ? null : { affected: products }) === 'new')
     log.error({ disk: fetching?.disk, products }, 'image files use all of images.disk: no new file is fetched');
 }
 

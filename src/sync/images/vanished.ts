@@ -22,10 +22,10 @@ export function holdVanishedImages(
 ): readonly ProductEntry[] {
   const some = entries.some(({ images }) => images === null || images.length > 0);
   if (some || entries.length < massLoss) return entries;
-  if (mirror.products.countImages(entries.map(({ product_id }) => product_id)) < massLoss) return entries;
+  if (mirror.catalogue.products.countImages(entries.map(({ product_id }) => product_id)) < massLoss) return entries;
   const products = entries.length;
   const failed = { at: clock.now(), started_at, affected: products };
-  if (mirror.outcomes.failedFurther('image-list', failed) === 'new')
+  if (mirror.status.outcomes.failedFurther('image-list', failed) === 'new')
     log.error(
       { products },
       'a list page shows no images for any of its products: the known ones are kept until they expire',
@@ -43,7 +43,7 @@ export function holdOwnImages(ports: Sync, entry: ProductEntry): ProductEntry {
 
 /** Returns whether images have vanished from the list and have not come back. */
 function areVanished({ mirror }: Sync): boolean {
-  return failureOf(mirror.outcomes.all(), 'image-list') !== null;
+  return failureOf(mirror.status.outcomes.all(), 'image-list') !== null;
 }
 
 /**

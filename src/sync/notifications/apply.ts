@@ -142,19 +142,19 @@ function applyNotices(
   state: Outcome,
 ): number {
   const { mirror, clock } = ports;
-  const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));
+  const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));
   for (const notice of known) noteNotice(ports, delivery, notice);
   // The later delivery has all other effects. Trust is counted by delivery, so the earlier one counts too.
   if (state === 'superseded') return 0;
   const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
   const closing = known.filter(({ closure }) => closure !== null);
-  const visible = closing.length > 0 ? mirror.products.count() : 0;
+  const visible = closing.length > 0 ? mirror.catalogue.products.count() : 0;
   const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
   if (held > 0)
     ports.log.error({ held }, 'too many closures announced at once: the rest take effect only after their reads');
   if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');
   if (known.length > 0) createPlacesInLists(ports, idsOf(known));
-  if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());
+  if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());
   return notices.length - known.length;
 }
 
@@ -164,7 +164,8 @@ function noteNotice(
   { subscription_id, received_at }: StoredDelivery,
   { product_id, closure, enabled, updated, fields }: ProductNotice,
 ): void {
-  const documents = fields.length === 0 ? [] : mirror.trust.documentsOf(product_id).map((each) => JSON.parse(each));
+  const documents =
+    fields.length === 0 ? [] : mirror.push.trust.documentsOf(product_id).map((each) => JSON.parse(each));
   const awaited = isAwaited(documents, fields) ? 1 : 0;
   const said: Readonly<Record<ChangeType, boolean>> = {
     checkout_disabled: closure !== null,
@@ -172,7 +173,8 @@ function noteNotice(
     product_details_update: updated,
   };
   for (const change_type of changeTypes)
-    if (said[change_type]) mirror.trust.noticed({ subscription_id, product_id, change_type, received_at, awaited });
+    if (said[change_type])
+      mirror.push.trust.noticed({ subscription_id, product_id, change_type, received_at, awaited });
 }
 
 /**
@@ -187,9 +189,9 @@ function close(
 ): boolean {
   if (closure === null) return false;
   const now = clock.now();
-  const inForce = mirror.closures.inForce(product_id);
+  const inForce = mirror.push.closures.inForce(product_id);
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
-  const applies = already || mayApply(mirror.closures.recentlyUnconfirmed(now), visible);
+  const applies = already || mayApply(mirror.push.closures.recentlyUnconfirmed(now), visible);
   const reopened = enabled || (inForce !== null && wasReopened(mirror, inForce));
   const announced = {
     product_id,
@@ -201,8 +203,8 @@ function close(
     available_at: enabled ? instant(received_at - confirmApartMs) : null,
     ...closure,
   };
-  mirror.closures.put(announced, reopened ? 'reopened' : undefined);
-  if (applies) mirror.products.close(product_id, { sent_at: received_at, reason: 'notified' });
+  mirror.push.closures.put(announced, reopened ? 'reopened' : undefined);
+  if (applies) mirror.catalogue.products.close(product_id, { sent_at: received_at, reason: 'notified' });
   return !applies;
 }
 
@@ -231,9 +233,9 @@ function supersededAmong(notifications: readonly Notification[]): Set<number> {
 /** Records a call to an address whose grace period is over: the caller or the service still uses it. */
 export function noteDropped({ mirror, clock, log }: Sync): void {
   const now = clock.now();
-  const before = failureOf(mirror.outcomes.all(), 'callback-address');
+  const before = failureOf(mirror.status.outcomes.all(), 'callback-address');
   // A later call begins another failure.
-  if (before !== null && !isOldAddressUsed(before, now)) mirror.outcomes.note('callback-address', now, null);
-  if (mirror.outcomes.note('callback-address', now, { affected: 1 }) === 'new')
+  if (before !== null && !isOldAddressUsed(before, now)) mirror.status.outcomes.note('callback-address', now, null);
+  if (mirror.status.outcomes.note('callback-address', now, { affected: 1 }) === 'new')
     log.error({}, 'a replaced callback address was called after its grace period');
 }

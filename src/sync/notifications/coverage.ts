@@ -17,17 +17,17 @@ const healingShare = 0.3;
  */
 export async function updateCoverage(ports: Sync, signal: AbortSignal): Promise<void> {
   const { mirror, clock, log } = ports;
-  if (!mirror.trust.isCoverageOutdated(clock.now())) return;
+  if (!mirror.push.trust.isCoverageOutdated(clock.now())) return;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {
     // In one transaction with its consequences: after a kill nothing else would show that coverage has changed.
     const moved = mirror.transaction(() => {
-      const found = mirror.trust.cover(clock.now(), slice);
+      const found = mirror.push.trust.cover(clock.now(), slice);
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(ports, product_id);
-        mirror.targets.moveStaleAt(
-          ports.policy.of(mirror.products.find(product_id)?.category ?? null).cadence,
+        mirror.schedule.targets.moveStaleAt(
+          ports.policy.of(mirror.catalogue.products.find(product_id)?.category ?? null).cadence,
           product_id,
         );
       }
@@ -51,8 +51,8 @@ export function noteAbsence(sync: Sync, last: number | null): void {
   const now = clock.now();
   if (last === null || now - last <= policy.notifications.retries) return;
   mirror.transaction(() => {
-    mirror.trust.openGap(null, instant(last));
-    mirror.trust.endGap(null, now);
+    mirror.push.trust.openGap(null, instant(last));
+    mirror.push.trust.endGap(null, now);
     findClosed(sync);
   });
   log.warn(
@@ -68,24 +68,24 @@ export function noteAbsence(sync: Sync, last: number | null): void {
 export function healGaps(ports: Sync): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
-  const [broken, mended] = [mirror.trust.broken(), mirror.trust.mended()];
-  if (broken.length === 0 && mended.length === 0 && mirror.trust.toHeal() === null) return;
+  const [broken, mended] = [mirror.push.trust.broken(), mirror.push.trust.mended()];
+  if (broken.length === 0 && mended.length === 0 && mirror.push.trust.toHeal() === null) return;
   mirror.transaction(() => {
     for (const { subscription_id, since } of broken)
-      mirror.trust.openGap(subscription_id, instant(Math.min(since, now)));
-    for (const subscription_id of mended) mirror.trust.endGap(subscription_id, now);
+      mirror.push.trust.openGap(subscription_id, instant(Math.min(since, now)));
+    for (const subscription_id of mended) mirror.push.trust.endGap(subscription_id, now);
     if (mended.length > 0) findClosed(ports);
-    const gap = mirror.trust.toHeal();
+    const gap = mirror.push.trust.toHeal();
     if (gap === null) return;
-    const product_ids = mirror.trust.concerned(gap, productsAMinute(ports));
+    const product_ids = mirror.push.trust.concerned(gap, productsAMinute(ports));
     const last = product_ids.at(-1);
     if (last !== undefined) {
       makeDue(ports, product_ids);
-      mirror.trust.healed(gap.gap_id, last, product_ids.length);
+      mirror.push.trust.healed(gap.gap_id, last, product_ids.length);
       return;
     }
-    if (mirror.trust.waiting() > 0) return;
-    mirror.trust.closeGap(gap.gap_id, now);
+    if (mirror.push.trust.waiting() > 0) return;
+    mirror.push.trust.closeGap(gap.gap_id, now);
     const { subscription_id, from_at, to_at, products } = gap;
     log.info({ subscription_id, from_at, to_at, products }, 'gap closed: every product concerned was read again');
   });
@@ -101,7 +101,7 @@ function findClosed(sync: Sync): void {
  * changed.
  */
 function makeDue({ mirror, policy, clock }: Sync, product_ids: readonly number[]): void {
-  mirror.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
+  mirror.schedule.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
 }
 
 function productsAMinute({ policy }: Sync): number {

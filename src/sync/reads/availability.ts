@@ -103,8 +103,8 @@ export async function refreshAvailability(
 function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
   const { mirror, clock } = ports;
   mirror.transaction(() => {
-    const off_before = mirror.products.datesOffAt(record.product_id);
-    mirror.records.astray(record, instant(record.unanswered_at ?? clock.now()));
+    const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
+    mirror.schedule.records.astray(record, instant(record.unanswered_at ?? clock.now()));
     release(ports, record, { sent_at: clock.now(), off_before });
   });
 }
@@ -148,7 +148,7 @@ class WindowRead {
   constructor(ports: SyncPorts, record: RecordFacts, options: ReadOptions) {
     const { mirror, clock, policy, answerLengths } = ports;
     const { product_id, edition: currency, part, fetched_at } = record;
-    const product = mirror.products.find(product_id);
+    const product = mirror.catalogue.products.find(product_id);
     const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
     if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
     const { from, to, today } = window;
@@ -158,7 +158,7 @@ class WindowRead {
     this.#product = product;
     this.#window = window;
     // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
-    this.#readBefore = fetched_at !== null && mirror.availability.wasRead({ product_id, currency }, from, to);
+    this.#readBefore = fetched_at !== null && mirror.catalogue.availability.wasRead({ product_id, currency }, from, to);
     this.#requests = windowRequests(window, { today, most: policy.daysPerRequest, lengths: answerLengths });
     this.#known_hash = record.body_hash;
   }
@@ -223,7 +223,7 @@ class WindowRead {
     const { commit, confirmed, late } = this.#options;
     const { sent_at } = reading;
     const same = reading.kind === 'unchanged';
-    if (same && confirmed !== undefined && isStored(reading, this.#ports.mirror.records.find(this.#record)))
+    if (same && confirmed !== undefined && isStored(reading, this.#ports.mirror.schedule.records.find(this.#record)))
       confirmed(sent_at);
     const dates = same ? null : { from, answer: reading.value };
     return commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
@@ -238,7 +238,7 @@ class WindowRead {
     const { mirror } = this.#ports;
     const [record, requests] = [this.#record, this.#requests];
     const { sent_at } = reading;
-    const current = mirror.records.find(record);
+    const current = mirror.schedule.records.find(record);
     // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
     if (reading.kind === 'unchanged' && !isStored(reading, current)) return 'superseded';
     const isLast = requests.endsWith(still);
@@ -265,7 +265,7 @@ class WindowRead {
   /** Plans the next read although dates stay unanswered. */
   #giveUpRest(sent_at: Instant): void {
     const { job_id } = this.#record;
-    if (job_id !== null) this.#ports.mirror.jobs.giveUp(this.#record, job_id);
+    if (job_id !== null) this.#ports.mirror.schedule.jobs.giveUp(this.#record, job_id);
     this.#settle(sent_at);
   }
 
@@ -283,14 +283,14 @@ class WindowRead {
     const { product_id, edition: currency } = record;
     const unanswered_at = this.#requests.unanswered.length === 0 ? null : instant(record.unanswered_at ?? sent_at);
     // Another read of the product may have been stored since this one was sent.
-    const off_before = mirror.products.datesOffAt(product_id);
+    const off_before = mirror.catalogue.products.datesOffAt(product_id);
     const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
     // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
     const again: Due | null =
       unanswered_at === null
         ? null
         : { at: instant(sent_at + Math.max(leftOutRetryMs, sent_at - unanswered_at)), reason: 'retry' };
-    const shows = mirror.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
+    const shows = mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
     settleStored(ports, record, {
       sent_at,
       changed: this.#changed,
@@ -313,7 +313,14 @@ class WindowRead {
     const meta = this.#metaOf(reading, from);
     const { sent_at, now, today } = meta;
     if (reading.kind === 'unchanged') {
-      mirror.availability.confirm({ product_id, currency, hash: meta.hash, sent_at, today, tiers: meta.tiers });
+      mirror.catalogue.availability.confirm({
+        product_id,
+        currency,
+        hash: meta.hash,
+        sent_at,
+        today,
+        tiers: meta.tiers,
+      });
       return { changed: false, noticed: [] };
     }
     const { refused_prices: prices = 0 } = reading.value;
@@ -323,16 +330,21 @@ class WindowRead {
     const read = { sent_at, reason, stale_at, now, source: 'availability' as const, product_id, language };
     // Variants first, because the prices of dates depend on their groups. Variants that no date sells any more are found
     // afterwards.
-    const known = mirror.availability.variantIds(product_id);
-    const newVariants = mirror.variants.store({ ...read, groups: reading.value.groups }, reading.value.variants, known);
+    const known = mirror.catalogue.availability.variantIds(product_id);
+    const newVariants = mirror.catalogue.variants.store(
+      { ...read, groups: reading.value.groups },
+      reading.value.variants,
+      known,
+    );
     // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
     // not listed.
-    if (part === 0) mirror.availability.prune({ product_id, currency }, today);
-    const days = mirror.availability.store(meta, reading.value);
-    const listed = mirror.availability.variantIds(product_id);
+    if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
+    const days = mirror.catalogue.availability.store(meta, reading.value);
+    const listed = mirror.catalogue.availability.variantIds(product_id);
     const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
-    const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.variants.forget(read, listed);
-    if (part === 0) mirror.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
+    const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.catalogue.variants.forget(read, listed);
+    if (part === 0)
+      mirror.catalogue.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
     const others = newVariants || lessVariants;
     return {
       changed: days.changed > 0 || others,
@@ -362,14 +374,14 @@ class WindowRead {
       return form !== undefined && summarise(form).available;
     });
     for (const currency of policy.extent.currencies) {
-      const other = currency === edition ? null : mirror.records.find({ ...this.#record, edition: currency });
+      const other = currency === edition ? null : mirror.schedule.records.find({ ...this.#record, edition: currency });
       if (other === null) continue;
       // The dates stored here are not an answer in that currency, so its next answer is compared day by day even if it is
       // byte-identical.
-      if (mirror.availability.soldOutIn(currency, read, to) > 0) mirror.records.forgetBody(other);
+      if (mirror.catalogue.availability.soldOutIn(currency, read, to) > 0) mirror.schedule.records.forgetBody(other);
       if (differs && other.fetched_at !== null && other.fetched_at < read.sent_at) {
         const kinds = [{ resource: 'availability', edition: currency, part } as const];
-        mirror.records.bringForward({ kinds, product_ids: [product_id] }, read.now, 'other-currency');
+        mirror.schedule.records.bringForward({ kinds, product_ids: [product_id] }, read.now, 'other-currency');
       }
     }
   }
@@ -385,7 +397,7 @@ function isStored({ hash }: Answered, current: RecordFacts | null): boolean {
  * an answer could remove. Null: not needed.
  */
 function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Instant): Due | null {
-  if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.records.isAllEmpty())) return null;
+  if (mirror.filledAt() !== null || (fetched_at !== null && !mirror.schedule.records.isAllEmpty())) return null;
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 

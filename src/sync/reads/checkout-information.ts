@@ -21,18 +21,18 @@ export async function refreshCheckoutInformation(
   const { sent_at, hash } = reading;
   return commit(
     () => {
-      const known = mirror.products.find(product_id);
+      const known = mirror.catalogue.products.find(product_id);
       const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
       const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence), now: clock.now() };
-      const stored = mirror.checkoutInformation.document(record);
+      const stored = mirror.catalogue.checkoutInformation.document(record);
       const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
       const verdict = ports.evidence.judge(record, [textsSaid(stored, document)], by);
       if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
-      if (reading.kind === 'unchanged') mirror.checkoutInformation.confirm(read);
-      const changed = reading.kind === 'read' && mirror.checkoutInformation.store(read, reading.value);
+      if (reading.kind === 'unchanged') mirror.catalogue.checkoutInformation.confirm(read);
+      const changed = reading.kind === 'read' && mirror.catalogue.checkoutInformation.store(read, reading.value);
       if (changed) assignCategory(ports, product_id);
       // If prices turn out to be dynamic, they are read more often from now on.
       if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);

@@ -23,7 +23,7 @@ export async function findProducts(
   { promptly, signal }: { readonly promptly: Promptly; readonly signal: AbortSignal },
 ): Promise<void> {
   const { mirror, clock, policy } = ports;
-  const unknown = [...new Set(product_ids)].filter((id) => mirror.products.find(id) === null);
+  const unknown = [...new Set(product_ids)].filter((id) => mirror.catalogue.products.find(id) === null);
   if (unknown.length === 0) return;
   const excluded = unknown.filter((id) => policy.excluded.has(id));
   if (excluded.length > 0)
@@ -62,8 +62,13 @@ async function ask(
   await promptly(() =>
     mirror.transaction(() => {
       const details = productKinds(policy.extent).filter(({ resource }) => resource === 'product_detail');
-      mirror.records.create(details, [product_id]);
-      const record = mirror.records.find({ resource: 'product_detail', product_id, edition: languages[0], part: 0 });
+      mirror.schedule.records.create(details, [product_id]);
+      const record = mirror.schedule.records.find({
+        resource: 'product_detail',
+        product_id,
+        edition: languages[0],
+        part: 0,
+      });
       if (record !== null) storeProductDetail(ports, { ...record, due_reason: 'requested' }, answer);
     }),
   );

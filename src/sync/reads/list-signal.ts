@@ -16,16 +16,16 @@ export function noteSignal(
 ): void {
   const { mirror, clock, policy } = ports;
   if (policy.adaptive === null || before_at === null || before_at >= sent_at || (was === is && !repriced)) return;
-  mirror.products.signalled(product_id, { before_at, at: sent_at });
-  const product = mirror.products.find(product_id);
+  mirror.catalogue.products.signalled(product_id, { before_at, at: sent_at });
+  const product = mirror.catalogue.products.find(product_id);
   if (product === null || !product.sellable) return;
-  for (const waiting of mirror.records.waiting(product_id)) {
-    const record = waiting.resource === 'availability' ? mirror.records.find(waiting) : null;
+  for (const waiting of mirror.schedule.records.waiting(product_id)) {
+    const record = waiting.resource === 'availability' ? mirror.schedule.records.find(waiting) : null;
     if (record?.fetched_at == null) continue;
     const cadence = cadenceOfRecord(policy.of(product.category), record, product);
     const read = { fetched_at: instant(record.fetched_at), cadence, product };
     const due = dueAfterRead(ports, record, read, believed(record));
     if (due.reason === 'likely-changed' && due.at < record.due_at)
-      mirror.records.setDue(record, { ...due, at: instant(Math.max(due.at, clock.now())) });
+      mirror.schedule.records.setDue(record, { ...due, at: instant(Math.max(due.at, clock.now())) });
   }
 }

@@ -42,7 +42,7 @@ export async function notOnSale(
   const { every } = window;
   const store = (): OffSaleSaid => {
     // The product's own read may have been stored while this one was under way.
-    const product = mirror.products.find(product_id);
+    const product = mirror.catalogue.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
     const judged = judgeDates(ports, record, window, 'off-sale', { sent_at });
@@ -51,10 +51,10 @@ export async function notOnSale(
       settleKept(ports, record, { sent_at, cadence: every, due: judged.next });
       return { sale: 'on', sent_at, kept: true };
     }
-    mirror.availability.prune({ product_id, currency: record.edition }, earliest);
+    mirror.catalogue.availability.prune({ product_id, currency: record.edition }, earliest);
     const { cadence, extent } = policy.of(product.category);
     dropUnsold(ports, record, sent_at);
-    const current = mirror.records.find(record) ?? record;
+    const current = mirror.schedule.records.find(record) ?? record;
     const since_at = current.off_sale_at ?? sent_at;
     const settle = (settled: { cadence: number; sooner: Due | null }) =>
       settleStored(ports, record, {
@@ -71,7 +71,7 @@ export async function notOnSale(
       // If the product was closed a moment ago, its own read says so too. The job waits for that read before it counts
       // anything as failed.
       if (current.job_id !== null && !awaitsSaleStatus(ports, product_id, current.job_id))
-        mirror.jobs.giveUp(record, current.job_id);
+        mirror.schedule.jobs.giveUp(record, current.job_id);
       settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
       if (product.dates_off_at === null) {
         const by = { sent_at, reason: record.due_reason };
@@ -80,7 +80,7 @@ export async function notOnSale(
       }
     } else {
       // Without a single-product read, the near dates show the reopening.
-      const announced = verdict !== 'confirmed' || mirror.closures.inForce(product_id)?.confirmed_at != null;
+      const announced = verdict !== 'confirmed' || mirror.push.closures.inForce(product_id)?.confirmed_at != null;
       const expected = expectedReopening(ports, product_id);
       const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({
@@ -92,7 +92,7 @@ export async function notOnSale(
     return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };
   };
   return commit(store, 'changed', () => {
-    const product = mirror.products.find(product_id);
+    const product = mirror.catalogue.products.find(product_id);
     const sale = product !== null && judgeOffSale(product) === 'contradicted' ? 'contradicted' : 'off';
     late({ sent_at, sale, dates: null });
   });
@@ -106,7 +106,10 @@ function dropUnsold(
 ): void {
   const [language] = policy.extent.languages;
   const read = { product_id, language, sent_at, stale_at: sent_at, now: clock.now(), reason: due_reason };
-  mirror.variants.forget({ ...read, source: 'availability' }, mirror.availability.variantIds(product_id));
+  mirror.catalogue.variants.forget(
+    { ...read, source: 'availability' },
+    mirror.catalogue.availability.variantIds(product_id),
+  );
 }
 
 /** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */
@@ -124,8 +127,8 @@ export function release(
   { sent_at, off_before }: { sent_at: Instant; off_before: number | null },
 ): void {
   if (off_before === null) return;
-  const now = mirror.products.find(product_id);
+  const now = mirror.catalogue.products.find(product_id);
   if (now === null || !now.sellable) return;
-  if (now.dates_off_at !== null) mirror.records.askOffSale(product_id, clock.now(), null);
+  if (now.dates_off_at !== null) mirror.schedule.records.askOffSale(product_id, clock.now(), null);
   else mirror.changes.add({ product_id, kind: 'dates_released', detail: {} }, { sent_at, reason });
 }

@@ -20,7 +20,7 @@ const midnightLead = 0.02;
 export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'postponed' | 'worth' {
   const { mirror, clock, policy } = ports;
   const { fetched_at } = record;
-  const product = mirror.products.find(record.product_id);
+  const product = mirror.catalogue.products.find(record.product_id);
   if (fetched_at === null || product === null) return 'worth';
   const window = datesOf(policy.of(product.category), product, record.part, instant(fetched_at));
   if (window === null || clock.now() >= window.next_midnight) return 'worth';
@@ -36,7 +36,7 @@ export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'post
   const surely = record.part === 0 ? planned.at : window.next_midnight - window.every * midnightLead;
   const due = { ...planned, at: instant(Math.min(planned.at, surely)) };
   if (isStillWorth(due, fetched_at, clock.now())) return 'worth';
-  mirror.transaction(() => mirror.records.reschedule(record, due, instant(fetched_at + window.every)));
+  mirror.transaction(() => mirror.schedule.records.reschedule(record, due, instant(fetched_at + window.every)));
   return 'postponed';
 }
 
@@ -54,10 +54,10 @@ export function planMovedDate(
   // If the record was never read, the date is not in the mirror at all.
   const fetched_at = record.fetched_at ?? 0;
   if (part === 0 || fetched_at >= last_midnight) return;
-  const before = mirror.records.find({ ...record, part: part - 1 });
+  const before = mirror.schedule.records.find({ ...record, part: part - 1 });
   if (before?.fetched_at == null || before.fetched_at >= last_midnight) return;
   const due = dueForIncomingDate({ fetched_at, due_at: fetched_at, cadence: every }, last_midnight);
-  if (due !== null && due.at < before.due_at) mirror.records.setDue(before, due);
+  if (due !== null && due.at < before.due_at) mirror.schedule.records.setDue(before, due);
 }
 
 /** Returns the window whose first date moves into this one at midnight; null: there is none, or it was never read. */
@@ -68,7 +68,7 @@ export function nextWindow(
 ): NextWindow | null {
   const part = record.part + 1;
   const window = policy.of(category).extent.windows.find((each) => each.part === part);
-  const next = window === undefined ? null : mirror.records.find({ ...record, part });
+  const next = window === undefined ? null : mirror.schedule.records.find({ ...record, part });
   if (window === undefined || next?.fetched_at == null) return null;
   return { fetched_at: next.fetched_at, due_at: next.due_at, cadence: window.every };
 }

@@ -46,7 +46,7 @@ export function storeProductDetail(
   const { sent_at, hash, value } = reading;
   pathAnswered(ports, 'product', sent_at);
   noteRefused(ports, refusedOf([value]), clock.now());
-  const known = mirror.products.find(product_id);
+  const known = mirror.catalogue.products.find(product_id);
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
   const further = currency !== firstCurrency;
   const primaryEdition = { language: firstLanguage, currency: firstCurrency };
@@ -61,7 +61,7 @@ export function storeProductDetail(
   const verdict = judgeEntry(ports, value, by);
   const every = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
   if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
-  const stored = mirror.products.store(further ? value : holdOwnImages(ports, value), {
+  const stored = mirror.catalogue.products.store(further ? value : holdOwnImages(ports, value), {
     ...by,
     now: clock.now(),
     stale_at: instant(sent_at + productCadence(policy, known)),
@@ -69,7 +69,8 @@ export function storeProductDetail(
   });
   // A read in a further currency adds only its price.
   if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
-  if (stored.sale !== 'neither' && record.job_id !== null) mirror.jobs.rejoinOffSale(product_id, record.job_id);
+  if (stored.sale !== 'neither' && record.job_id !== null)
+    mirror.schedule.jobs.rejoinOffSale(product_id, record.job_id);
   if (verdict.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
   const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
@@ -88,8 +89,8 @@ export function storeProductDetail(
  * and confirmed; null: any other closure, which is read daily.
  */
 export function expectedReopening({ mirror }: Sync, product_id: number): string | null {
-  const isConfirmed = mirror.closures.inForce(product_id)?.confirmed_at != null;
-  return isConfirmed ? (mirror.products.find(product_id)?.expected_reopening ?? null) : null;
+  const isConfirmed = mirror.push.closures.inForce(product_id)?.confirmed_at != null;
+  return isConfirmed ? (mirror.catalogue.products.find(product_id)?.expected_reopening ?? null) : null;
 }
 
 /**
@@ -102,12 +103,12 @@ export function lookAfterNotice(
   { product_id, due_reason }: RecordFacts,
   sent_at: Instant,
 ): Due | null {
-  const closure = mirror.closures.inForce(product_id);
+  const closure = mirror.push.closures.inForce(product_id);
   const at = closure === null ? null : confirmAt(closure);
   if (at !== null) return { at: instant(Math.max(at, sent_at + confirmApartMs)), reason: 'closure-unconfirmed' };
-  if (due_reason !== 'notified' || mirror.products.find(product_id)?.sale_status !== 'disabled') return null;
+  if (due_reason !== 'notified' || mirror.catalogue.products.find(product_id)?.sale_status !== 'disabled') return null;
   const opened_at =
-    mirror.trust
+    mirror.push.trust
       .noticesOf(product_id)
       .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= sent_at)
       ?.received_at ?? 0;
@@ -131,18 +132,18 @@ export function afterStore(
   if (language === policy.extent.languages[0]) expectNotices(ports, { product_id, sent_at }, stored);
   const product_ids = [product_id];
   if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
-  const { extent } = policy.of(mirror.products.find(product_id)?.category ?? null);
+  const { extent } = policy.of(mirror.catalogue.products.find(product_id)?.category ?? null);
   if (outcome === 'added' || outcome === 'returned') {
-    mirror.records.create(productKinds(extent), product_ids);
-    mirror.jobs.adopt(product_ids);
+    mirror.schedule.records.create(productKinds(extent), product_ids);
+    mirror.schedule.jobs.adopt(product_ids);
   } else if (sale === 'back' || (was !== is && is === 'enabled')) {
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
-    mirror.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
+    mirror.schedule.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
   // Its own read says that it is on sale, regardless of earlier answers for its dates.
-  if (sale !== 'neither') mirror.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
+  if (sale !== 'neither') mirror.schedule.records.askOffSale(product_id, clock.now(), sale === 'back' ? sent_at : null);
   if (detail_doubted && outcome === 'changed') {
-    mirror.records.bringForward(
+    mirror.schedule.records.bringForward(
       { kinds: ownReads({ extent }, language), product_ids },
       clock.now(),
       'list-entry-changed',

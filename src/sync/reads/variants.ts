@@ -11,7 +11,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
   const { sent_at, hash } = reading;
-  const known = mirror.products.find(product_id);
+  const known = mirror.catalogue.products.find(product_id);
   const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
   const read = {
     source: 'variants' as const,
@@ -24,12 +24,12 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   };
   return commit(
     () => {
-      const shown = mirror.variants.count(record);
+      const shown = mirror.catalogue.variants.count(record);
       const said = reading.kind === 'read' ? reading.value.length : shown;
       const verdict = ports.evidence.judge(record, [{ subject: 'variants', shown, said }], read);
       if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
-      if (reading.kind === 'unchanged') mirror.variants.confirm(read);
-      const changed = reading.kind === 'read' && mirror.variants.store(read, reading.value, new Set());
+      if (reading.kind === 'unchanged') mirror.catalogue.variants.confirm(read);
+      const changed = reading.kind === 'read' && mirror.catalogue.variants.store(read, reading.value, new Set());
       return settleStored(ports, record, {
         sent_at,
         changed,

@@ -26,14 +26,17 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
         stale_at: instant(sent_at + cadence),
         reason: record.due_reason,
       };
-      return mirror.experiences.store(entries, read);
+      return mirror.catalogue.experiences.store(entries, read);
     },
     finished: ({ complete, started_at, rows, unusable }) => {
       // An empty list, or an unreadable row, does not show which experiences are missing.
       if (!complete || rows === 0 || unusable > 0) return;
-      const missing = mirror.experiences.noteMissing({ edition: record.edition, started_at });
-      const walks = walksUntilDropped(missing, mirror.experiences.count());
-      const dropped = mirror.experiences.dropMissing(walks, { sent_at: started_at, reason: record.due_reason });
+      const missing = mirror.catalogue.experiences.noteMissing({ edition: record.edition, started_at });
+      const walks = walksUntilDropped(missing, mirror.catalogue.experiences.count());
+      const dropped = mirror.catalogue.experiences.dropMissing(walks, {
+        sent_at: started_at,
+        reason: record.due_reason,
+      });
       if (missing > dropped)
         log.error(
           { missing, dropped },

@@ -35,7 +35,7 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     extraWalk(ports, instant(record.fetched_at)) === null
   ) {
     const { fetched_at } = record;
-    mirror.transaction(() => mirror.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
+    mirror.transaction(() => mirror.schedule.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
     return { kind: 'postponed' };
   }
   const list = productList(ports, record, signal);
@@ -47,14 +47,14 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
     store: (page, sent_at, { started_at, next_page }) => list.store(page, { number: next_page, sent_at, started_at }),
     finished: ({ complete, started_at }) => {
       if (!primary) return;
-      if (!list.isOrdered()) mirror.listPlaces.clear();
+      if (!list.isOrdered()) mirror.catalogue.listPlaces.clear();
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at });
-      mirror.outcomes.imagesAreBack(started_at, clock.now());
+      mirror.status.outcomes.imagesAreBack(started_at, clock.now());
       endRefused(ports, started_at);
       // Further languages and currencies add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
-        mirror.records.createWalk(kind);
-      mirror.jobs.adopt([0]);
+        mirror.schedule.records.createWalk(kind);
+      mirror.schedule.jobs.adopt([0]);
     },
     signal,
   });
@@ -98,7 +98,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       noteRefused(ports, refusedOf(page.entries), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
       if (primary && ordered)
-        mirror.listPlaces.note(
+        mirror.catalogue.listPlaces.note(
           page.entries.map(({ product_id }) => product_id),
           (number - 1) * policy.pageSize + 1,
         );
@@ -122,7 +122,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
  * one.
  */
 function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant, ask: Due | null): void {
-  const current = ports.mirror.records.find(key);
+  const current = ports.mirror.schedule.records.find(key);
   if (current === null) return;
   const primary = key.edition === walkKinds(ports.policy.extent).primary.edition;
   const sooner = soonest([primary ? lookAfterNotice(ports, current, sent_at) : null, ask]);
@@ -144,10 +144,10 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
   if (isAnswered(ports, record)) return { kind: 'postponed' };
   if (record.due_reason === 'cadence-elapsed' && record.job_id === null) {
     // Nothing has requested the place since: the walk of the list is enough.
-    mirror.transaction(() => mirror.records.drop(record));
+    mirror.transaction(() => mirror.schedule.records.drop(record));
     return { kind: 'postponed' };
   }
-  const at = mirror.walks.pageOf(key, product_id);
+  const at = mirror.schedule.walks.pageOf(key, product_id);
   let end = Number.POSITIVE_INFINITY;
   for (const number of at === null ? [] : [at, at + 1, at - 1].filter((page) => page > 0)) {
     if (number > end) continue;
@@ -155,12 +155,13 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
       if (isAnswered(ports, record)) return { kind: 'postponed' };
       const reading = await list.read(number);
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
-      if (reading.kind !== 'read') return settleFailure(ports, mirror.records.find(record) ?? record, reading, signal);
+      if (reading.kind !== 'read')
+        return settleFailure(ports, mirror.schedule.records.find(record) ?? record, reading, signal);
       const { value: page, sent_at } = reading;
       if (page.short || page.next === null || page.entries.length === 0) end = number;
       const changed = mirror.transaction(() => {
         const ids = page.entries.map((entry) => entry.product_id);
-        mirror.walks.moved(key, number, ids);
+        mirror.schedule.walks.moved(key, number, ids);
         return list.store(page, { number, sent_at, started_at: sent_at });
       });
       ports.progressed();
@@ -170,11 +171,11 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
   }
   mirror.transaction(() => {
     walkForPlace(ports, record);
-    mirror.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
+    mirror.schedule.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
     if (record.job_id === null) return;
     // If the job also reads the whole list, it needs no place: the walk reads every product.
-    if (isWalkedBy(ports, record, record.job_id)) mirror.jobs.leaveOut(record, record.job_id);
-    else mirror.jobs.giveUp(record, record.job_id);
+    if (isWalkedBy(ports, record, record.job_id)) mirror.schedule.jobs.leaveOut(record, record.job_id);
+    else mirror.schedule.jobs.giveUp(record, record.job_id);
   });
   return { kind: 'postponed' };
 }
@@ -183,14 +184,14 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
  * Returns whether a job still walks the list of a product's place, or the list was walked since the job was requested.
  */
 function isWalkedBy({ mirror }: SyncPorts, { resource, edition, part }: RecordFacts, job_id: number): boolean {
-  const list = mirror.records.find({ resource, edition, part, product_id: 0 });
-  const requested_at = mirror.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
+  const list = mirror.schedule.records.find({ resource, edition, part, product_id: 0 });
+  const requested_at = mirror.schedule.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
   return list !== null && (list.job_id === job_id || (list.fetched_at ?? 0) >= requested_at);
 }
 
 /** Returns whether a page requested for another product has answered for this one too. */
 function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean {
-  const current = mirror.records.find(record);
+  const current = mirror.schedule.records.find(record);
   return current === null || current.due_at > clock.now();
 }
 
@@ -207,14 +208,14 @@ function storeEntry(
   const { mirror, clock, policy } = ports;
   const { language, sent_at } = by;
   const { product_id } = entry;
-  const known = mirror.products.find(product_id);
+  const known = mirror.catalogue.products.find(product_id);
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
   const verdict = judgeEntry(ports, entry, read);
   const ask = verdict.next;
   if (ask !== null) askReads(ports, [place], [product_id], ask);
   if (verdict.kind === 'keep') return { differs: false, ask };
-  const stored = mirror.products.store(entry, {
+  const stored = mirror.catalogue.products.store(entry, {
     ...read,
     now: clock.now(),
     stale_at: instant(sent_at + productCadence(policy, known)),

@@ -24,14 +24,20 @@ export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: Ab
     store: ({ entries }, sent_at) => {
       pathAnswered(ports, 'tags', sent_at);
       const stale_at = instant(sent_at + cadence);
-      return mirror.tags.store(entries, { language, sent_at, now: clock.now(), stale_at, reason: record.due_reason });
+      return mirror.catalogue.tags.store(entries, {
+        language,
+        sent_at,
+        now: clock.now(),
+        stale_at,
+        reason: record.due_reason,
+      });
     },
     finished: ({ complete, started_at, rows, unusable }) => {
       // An empty list, or an unreadable row, does not show which tags are missing.
       if (!isPrimary || !complete || rows === 0 || unusable > 0) return;
-      const missing = mirror.tags.noteMissing({ edition: record.edition, started_at });
-      const walks = walksUntilDropped(missing, mirror.tags.count());
-      const dropped = mirror.tags.dropMissing(walks, { sent_at: started_at, reason: record.due_reason });
+      const missing = mirror.catalogue.tags.noteMissing({ edition: record.edition, started_at });
+      const walks = walksUntilDropped(missing, mirror.catalogue.tags.count());
+      const dropped = mirror.catalogue.tags.dropMissing(walks, { sent_at: started_at, reason: record.due_reason });
       if (missing > dropped)
         log.error({ missing, dropped }, 'many tags are missing from the list: keeping them until three lists agree');
     },

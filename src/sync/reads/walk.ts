@@ -60,7 +60,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
   const key: WalkKey = { resource: record.resource, edition: record.edition };
   let state = mirror.transaction(() => resume(ports, key));
   let changed = false;
-  const met = mirror.walks.rows(key, state.attempt).attempt + state.repeated + state.unusable;
+  const met = mirror.schedule.walks.rows(key, state.attempt).attempt + state.repeated + state.unusable;
   let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
   /** The rows of the first page, if this process read it and the second page is next. */
   let first: readonly number[] = [];
@@ -72,7 +72,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       const isLater = state.next_page > 1 && reading.kind === 'refused' && refuses('path', reading);
       const outcome = isLater ? failedStatus(reading.status) : reading;
       // Failures from before the last stored pages do not count any more.
-      return settleFailure(ports, mirror.records.find({ ...record, ...key }) ?? record, outcome, list.signal);
+      return settleFailure(ports, mirror.schedule.records.find({ ...record, ...key }) ?? record, outcome, list.signal);
     }
     const { value: page, sent_at } = reading;
     const unusable_example = page.rejected[0] ?? null;
@@ -80,23 +80,23 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       log.warn({ ...key, rows: page.rejected.length, reason: unusable_example }, 'list rows rejected');
     const before = state;
     const outcome = mirror.transaction((): Refreshed | null => {
-      const stored = mirror.walks.find(key);
+      const stored = mirror.schedule.walks.find(key);
       // A new walk was requested meanwhile: this page belongs to the old one.
       if (stored === null || stored.next_page !== before.next_page || stored.started_at !== before.started_at) {
-        state = stored ?? mirror.walks.begin(key, clock.now(), 1);
+        state = stored ?? mirror.schedule.walks.begin(key, clock.now(), 1);
         return null;
       }
       const ids = page.entries.map(list.id);
       if (before.next_page === 2 && isSamePage(first, ids)) return samePage(ports, record, key, page.members);
       first = before.next_page === 1 ? ids : [];
       changed = list.store(page, sent_at, before) || changed;
-      const repeated = mirror.walks.turn(key, before, {
+      const repeated = mirror.schedule.walks.turn(key, before, {
         ids,
         counted: page.total,
         unusable: page.rejected.length,
         unusable_example,
       });
-      state = mirror.walks.find(key) ?? before;
+      state = mirror.schedule.walks.find(key) ?? before;
       const rows = page.entries.length + page.rejected.length;
       const fresh = page.entries.length - repeated;
       pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
@@ -104,7 +104,7 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
       // A list that counts more on each page counts nothing.
       const isCounted = before.counted === page.total;
       if (next === 'endless') return endlessList(ports, record, list, { key, state, changed, isCounted, ...pages });
-      mirror.records.progressed(record);
+      mirror.schedule.records.progressed(record);
       if (next === 'more') return null;
       return endOfList(ports, record, list, { key, state, changed }, (next) => {
         state = next;
@@ -132,7 +132,7 @@ function isSamePage(one: readonly number[], other: readonly number[]): boolean {
  * stored. The list does not count as walked.
  */
 function samePage(ports: SyncPorts, record: RecordFacts, key: WalkKey, members: string): Refreshed {
-  ports.mirror.walks.end(key, null);
+  ports.mirror.schedule.walks.end(key, null);
   const failure = {
     code: 'same-page',
     message: `page 2 is page 1 once more, the page number is ignored; members: ${members}`,
@@ -158,10 +158,10 @@ function endlessList<Entry>(
 ): Refreshed {
   const { mirror } = ports;
   const { key, state } = end;
-  const count = countOf(ports, state, mirror.walks.rows(key, state.attempt).all);
+  const count = countOf(ports, state, mirror.schedule.walks.rows(key, state.attempt).all);
   if (isCounted && !metAll(count)) return shortList(ports, record, list, { ...end, count, complete: false });
-  const rows = mirror.walks.rows(key, state.attempt).attempt;
-  mirror.walks.end(key, null);
+  const rows = mirror.schedule.walks.rows(key, state.attempt).attempt;
+  mirror.schedule.walks.end(key, null);
   list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
   const failure = {
     code: 'endless-list',
@@ -181,17 +181,17 @@ function endOfList<Entry>(
 ): Refreshed | null {
   const { mirror, clock } = ports;
   const { key, state } = end;
-  const rows = mirror.walks.rows(key, state.attempt);
+  const rows = mirror.schedule.walks.rows(key, state.attempt);
   const complete = state.repeated === 0 && metAll(countOf(ports, state, rows.attempt));
   const together = state.attempt > 1 && metAll(countOf(ports, state, rows.all));
   if (!complete && !together && state.attempt < maxAttempts && !isSameAgain(ports, end)) {
-    again(mirror.walks.begin(key, clock.now(), state.attempt + 1));
+    again(mirror.schedule.walks.begin(key, clock.now(), state.attempt + 1));
     return null;
   }
   const count = countOf(ports, state, rows.all);
   if ((!complete && !together) || state.unusable > 0)
     return shortList(ports, record, list, { ...end, count, complete });
-  mirror.shortLists.end(key);
+  mirror.schedule.shortLists.end(key);
   return settleWalk(ports, record, list, { ...end, complete, sooner: list.sooner?.(state.started_at) ?? null });
 }
 
@@ -208,9 +208,9 @@ function shortList<Entry>(
   const { mirror, clock, policy } = ports;
   const { key, state } = end;
   const now = clock.now();
-  const found = afterShortWalk(mirror.shortLists.find(key), shortWalkOf(ports, key, count), state.started_at);
+  const found = afterShortWalk(mirror.schedule.shortLists.find(key), shortWalkOf(ports, key, count), state.started_at);
   const { unusable_example } = state;
-  mirror.shortLists.note(key, { ...found, unusable_example }, now);
+  mirror.schedule.shortLists.note(key, { ...found, unusable_example }, now);
   if (isSettled(found)) {
     const sooner = earlier(list.sooner?.(state.started_at) ?? null, {
       at: instant(state.started_at + settledEveryMs),
@@ -218,15 +218,15 @@ function shortList<Entry>(
     });
     return settleWalk(ports, record, list, { ...end, complete, sooner });
   }
-  mirror.walks.end(key, null);
-  const { attempt: rows } = mirror.walks.rows(key, state.attempt);
+  mirror.schedule.walks.end(key, null);
+  const { attempt: rows } = mirror.schedule.walks.rows(key, state.attempt);
   list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
   const primary = key.edition === walkKinds(policy.extent).primary.edition ? 1 : 0;
   const failure = { code: 'list-incomplete', message: shortListText({ ...key, ...found, unusable_example, primary }) };
   // Storing its pages has reset the failure count; failures of this kind keep counting. `final`, because the list would
   // be as short if it were walked again at once.
   recordFailure(ports, record, { ...failure, final: true });
-  mirror.records.astray(record, instant(record.unanswered_at ?? now));
+  mirror.schedule.records.astray(record, instant(record.unanswered_at ?? now));
   return { kind: 'failed', ...failure };
 }
 
@@ -239,11 +239,11 @@ function settleWalk<Entry>(
 ): Refreshed {
   const { mirror, clock } = ports;
   const { started_at, attempt, unusable } = state;
-  mirror.walks.end(key, complete ? clock.now() : null);
+  mirror.schedule.walks.end(key, complete ? clock.now() : null);
   const read = { sent_at: started_at, changed, body_hash: null, cadence: list.cadence, sooner };
   const settled = settleStored(ports, record, read);
   // Called last, because the end of a list may bring the next walk forward.
-  list.finished({ complete, started_at, rows: mirror.walks.rows(key, attempt).attempt, unusable });
+  list.finished({ complete, started_at, rows: mirror.schedule.walks.rows(key, attempt).attempt, unusable });
   return settled;
 }
 
@@ -256,7 +256,7 @@ function countOf({ policy }: Sync, { counted, unusable }: WalkState, met: number
 
 function shortWalkOf({ mirror }: Sync, key: WalkKey, count: ListCounted): ShortWalk {
   const { met, unusable } = count;
-  return { met, unusable, counted: rowsCounted(count), row_hash: mirror.walks.rowHash(key) };
+  return { met, unusable, counted: rowsCounted(count), row_hash: mirror.schedule.walks.rowHash(key) };
 }
 
 /**
@@ -266,9 +266,9 @@ function shortWalkOf({ mirror }: Sync, key: WalkKey, count: ListCounted): ShortW
 function isSameAgain(ports: SyncPorts, { key, state }: End): boolean {
   const { mirror } = ports;
   if (state.repeated > 0) return false;
-  const rows = mirror.walks.rows(key, state.attempt);
+  const rows = mirror.schedule.walks.rows(key, state.attempt);
   if (state.attempt > 1) return rows.all === rows.attempt;
-  const before = mirror.shortLists.find(key);
+  const before = mirror.schedule.shortLists.find(key);
   return before !== null && isSameShortage(before, shortWalkOf(ports, key, countOf(ports, state, rows.all)));
 }
 
@@ -279,11 +279,11 @@ function earlier(one: Due | null, other: Due): Due {
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */
 function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
   const now = clock.now();
-  const state = mirror.walks.find(key);
+  const state = mirror.schedule.walks.find(key);
   const usable =
     state !== null &&
     state.next_page > 0 &&
     state.started_at <= now + futureToleranceMs &&
     now - state.started_at < maxPauseMs;
-  return usable ? state : mirror.transaction(() => mirror.walks.begin(key, now, 1));
+  return usable ? state : mirror.transaction(() => mirror.schedule.walks.begin(key, now, 1));
 }

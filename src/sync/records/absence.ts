@@ -55,7 +55,7 @@ function claimAbsence(
 /** Makes the reads due that decide about missing products. */
 export function askMissing(ports: Sync): void {
   // While removals are held, a sample is asked.
-  if (!isRemovalHeld(ports)) ask(ports, idsOf(mustBeAsked(ports.mirror.removals.absent())));
+  if (!isRemovalHeld(ports)) ask(ports, idsOf(mustBeAsked(ports.mirror.catalogue.removals.absent())));
 }
 
 /**
@@ -64,10 +64,10 @@ export function askMissing(ports: Sync): void {
  */
 function askIncluded(ports: Sync): void {
   const { mirror, clock, policy } = ports;
-  const hidden = policy.included.filter((product_id) => !mirror.products.isVisible(product_id));
-  if (hidden.length > 0) mirror.records.create(ownReads(policy), hidden);
+  const hidden = policy.included.filter((product_id) => !mirror.catalogue.products.isVisible(product_id));
+  if (hidden.length > 0) mirror.schedule.records.create(ownReads(policy), hidden);
   const isOld = (product_id: number) =>
-    mirror.records.ofProduct(product_id).some((record) => {
+    mirror.schedule.records.ofProduct(product_id).some((record) => {
       // Half the cadence, because lists come a little early or late.
       const since = clock.now() - policy.cadence.products / 2;
       return decidesAbsence(policy, record) && (record.fetched_at ?? 0) < since;
@@ -78,17 +78,17 @@ function askIncluded(ports: Sync): void {
 /** Records the answer of the read that decides about a product's absence. */
 export function noteAnswer(ports: Sync, product_id: number, answer: DirectAnswer): void {
   const { mirror, clock, policy, log } = ports;
-  if (answer !== 'there' && !mirror.products.isVisible(product_id)) {
+  if (answer !== 'there' && !mirror.catalogue.products.isVisible(product_id)) {
     // If it still exists, the next list makes it due again.
-    mirror.records.dropProduct(product_id);
+    mirror.schedule.records.dropProduct(product_id);
     if (policy.included.includes(product_id))
       log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
     return;
   }
-  const absent = mirror.removals.one(product_id);
+  const absent = mirror.catalogue.removals.one(product_id);
   if (answer === 'there' && absent === null) return;
   const now = clock.now();
-  mirror.removals.answered(product_id, answer, now);
+  mirror.catalogue.removals.answered(product_id, answer, now);
   if (answer === 'there') {
     const { primary } = walkKinds(policy.extent);
     mirror.evidence.drop({ ...primary, product_id, subject: 'products' });
@@ -102,19 +102,23 @@ export function noteAnswer(ports: Sync, product_id: number, answer: DirectAnswer
 
 function withdrawIfGone(ports: Sync, product_id: number): void {
   const { mirror, clock, log } = ports;
-  const absent = mirror.removals.one(product_id);
+  const absent = mirror.catalogue.removals.one(product_id);
   const reason = absent === null ? null : withdrawal(absent);
   if (reason === null) return;
   const now = clock.now();
   if (claimAbsence(ports, product_id, { sent_at: now, decides: true }).kind === 'keep') return;
-  mirror.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
+  mirror.catalogue.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
   mirror.evidence.dropProduct(product_id);
   log.info({ product_id, reason }, 'product withdrawn');
 }
 
 function ask({ mirror, clock, policy }: Sync, product_ids: readonly number[]): void {
   if (product_ids.length > 0)
-    mirror.records.bringForward({ kinds: absenceReads(policy), product_ids }, clock.now(), 'missing-from-list');
+    mirror.schedule.records.bringForward(
+      { kinds: absenceReads(policy), product_ids },
+      clock.now(),
+      'missing-from-list',
+    );
 }
 
 function idsOf(products: readonly Pick<Absent, 'product_id'>[]): number[] {

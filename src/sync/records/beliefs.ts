@@ -41,7 +41,7 @@ export interface SiblingGroup {
 
 /** Returns the groups that a record's product belongs to: the products of its venue, of its supplier … Their dates may change together. */
 export function siblingGroups({ mirror }: Sync, { product_id, edition, part }: RecordKey): SiblingGroup[] {
-  const ids = mirror.siblings.groupsOf(product_id);
+  const ids = mirror.schedule.siblings.groupsOf(product_id);
   return siblingKinds.flatMap((kind): SiblingGroup[] => {
     const id = ids[kind];
     if (id === null) return [];
@@ -54,5 +54,5 @@ export function siblingJump(ports: Sync, record: RecordKey, read_at: Instant): n
   const { mirror, siblings } = ports;
   if (siblings.areQuiet()) return 0;
   const groups = siblingGroups(ports, record);
-  return either(groups.map(({ name, subject }) => siblings.jump(name, read_at, mirror.signals.of(subject))));
+  return either(groups.map(({ name, subject }) => siblings.jump(name, read_at, mirror.schedule.signals.of(subject))));
 }

@@ -53,15 +53,15 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   // An instant in the future was written by a wrong clock.
   const ahead = (due_at ?? 0) - clock.now();
   if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
-  const floor = mirror.products.count() < floors.products ? floors.few : floors.many;
+  const floor = mirror.catalogue.products.count() < floors.products ? floors.few : floors.many;
   const interest = await surveyInterest(ports, signal);
   const weigh = weighing(ports, interest);
   const { price, walk_every } = marketOf(ports);
   let demand: Demand = noDemand(pricesAround(price === noExtraCalls ? null : price));
-  let walks = noWalkCosts(listCadence(policy.cadence), floor, mirror.signals.of('near'));
+  let walks = noWalkCosts(listCadence(policy.cadence), floor, mirror.schedule.signals.of('near'));
   let cursor: AdaptiveRecord | null = null;
   for (;;) {
-    const records: AdaptiveRecord[] = mirror.records.adaptiveAfter(cursor, slice);
+    const records: AdaptiveRecord[] = mirror.schedule.records.adaptiveAfter(cursor, slice);
     if (signal.aborted) return;
     if (records.length === 0) break;
     const priced = records.map((record) => pricedOf(ports, record, { floor, weight: weigh(record), walk_every }));
@@ -79,8 +79,9 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
     ...walksAt(ports, walks, price),
   };
   mirror.transaction(() => {
-    mirror.budget.saveDemand(surveyed, clock.now());
-    const walked_at = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
+    mirror.schedule.budget.saveDemand(surveyed, clock.now());
+    const walked_at =
+      mirror.schedule.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
     const due = walked_at === null ? null : extraWalk(ports, instant(walked_at));
     if (due !== null) walkAgain(ports, instant(Math.max(due.at, clock.now())), due.reason);
   });
@@ -89,7 +90,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
 /** Returns the best interval between walks of the list at a price; empty if no extra calls are made. */
 function walksAt({ mirror, policy }: Sync, costs: WalkCosts, price: number): Pick<Surveyed, 'walks'> {
   if (price === noExtraCalls) return {};
-  const pages = Math.max(1, Math.ceil(mirror.products.count() / policy.pageSize));
+  const pages = Math.max(1, Math.ceil(mirror.catalogue.products.count() / policy.pageSize));
   const every = bestWalkInterval(costs, price, pages);
   return { walks: { every, calls: pages * (1 / every - 1 / Math.max(every, listCadence(policy.cadence))) } };
 }
@@ -107,7 +108,7 @@ export function extraWalk(ports: Sync, walked_at: Instant): Due | null {
 /** Returns when the demand is computed next, in epoch milliseconds. Null: never, or not before the fill has ended. */
 export function surveyDueAt({ mirror, policy }: Sync): number | null {
   if (policy.adaptive === null || mirror.filledAt() === null) return null;
-  const surveyed_at = mirror.budget.surveyedAt();
+  const surveyed_at = mirror.schedule.budget.surveyedAt();
   return surveyed_at === null ? 0 : surveyed_at + holdsMs;
 }
 
@@ -140,7 +141,7 @@ function dueWith(
 ): Due {
   const { price, floor, interest, walk_every } = marketOf(ports);
   if (interest === null) return dueByCadence(record, fetched_at, cadence);
-  const watch = watchOf(ports.mirror.signals.of(signalTier(record.part)), walk_every);
+  const watch = watchOf(ports.mirror.schedule.signals.of(signalTier(record.part)), walk_every);
   const listed = jumpOf(watch, signalOf(product, fetched_at, ports.clock.now()), fetched_at);
   const signal = { watch, jump: either([listed, shared]) };
   const weight = weightOfRecord(weighProduct(ports, product, interest), record);
@@ -158,7 +159,7 @@ interface Market {
 }
 
 function marketOf({ mirror, clock, policy, budget }: Sync): Market {
-  const surveyed = mirror.budget.demand();
+  const surveyed = mirror.schedule.budget.demand();
   const cadence = listCadence(policy.cadence);
   if (surveyed === null || policy.adaptive === null)
     return { price: noExtraCalls, floor: 0, walk_every: cadence, interest: null };
@@ -181,6 +182,6 @@ function pricedOf(
   { weight, floor, walk_every }: Pick<Priced, 'weight' | 'floor'> & Pick<Market, 'walk_every'>,
 ): Priced & { readonly watch: Watch } {
   const cap = dayMs / readsPerPeriod(dayMs, cadenceOfRecord(policy.of(record.category), record, null));
-  const watch = watchOf(mirror.signals.of(signalTier(record.part)), walk_every);
+  const watch = watchOf(mirror.schedule.signals.of(signalTier(record.part)), walk_every);
   return { volatility: believed(record), weight, cap, floor, watch };
 }

@@ -17,17 +17,17 @@ export const allProducts: ProductSlice = { after: 0, limit: -1 };
  */
 export function assignCategories({ mirror, clock, policy }: Sync, slice: ProductSlice): number[] {
   if (policy.categories.length === 0) {
-    mirror.categories.clear();
+    mirror.catalogue.categories.clear();
     return [];
   }
   const ranks = policy.categories.some(({ match }) => match.top_sellers !== undefined)
-    ? ranksOf(mirror.categories.sold(), clock.now())
+    ? ranksOf(mirror.catalogue.categories.sold(), clock.now())
     : new Map<number, number>();
   const moved: number[] = [];
-  for (const { category, ...facts } of mirror.categories.facts(slice.after, slice.limit)) {
+  for (const { category, ...facts } of mirror.catalogue.categories.facts(slice.after, slice.limit)) {
     const found = categoryOf(policy.categories, { ...facts, seller_rank: ranks.get(facts.product_id) ?? null });
     if (found === category) continue;
-    mirror.categories.assign(facts.product_id, found);
+    mirror.catalogue.categories.assign(facts.product_id, found);
     moved.push(facts.product_id);
   }
   return moved;

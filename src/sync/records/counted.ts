@@ -15,12 +15,12 @@ export interface CatalogueFacts {
 export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
   const { extent, cadence } = policy;
   return {
-    groups: mirror.categories.counts().map(({ category, ...counts }) => {
+    groups: mirror.catalogue.categories.counts().map(({ category, ...counts }) => {
       const own = policy.of(category);
       return { ...counts, windows: own.extent.windows, cadence: own.cadence };
     }),
-    experiences: mirror.experiences.count(),
-    tags: mirror.tags.count(),
+    experiences: mirror.catalogue.experiences.count(),
+    tags: mirror.catalogue.tags.count(),
     languages: extent.languages.length,
     currencies: extent.currencies.length,
     page_size: policy.pageSize,
@@ -44,8 +44,8 @@ export function neededCalls(facts: CatalogueFacts): number {
 
 function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Catalogue['extra'] {
   if (adaptive === null) return null;
-  const rate = Math.min(mirror.budget.learned()?.rate ?? ceiling, ceiling) * 86_400;
-  const demand = mirror.budget.demand()?.demand ?? null;
+  const rate = Math.min(mirror.schedule.budget.learned()?.rate ?? ceiling, ceiling) * 86_400;
+  const demand = mirror.schedule.budget.demand()?.demand ?? null;
   const most = demand === null || demand.needed === 0 ? Number.POSITIVE_INFINITY : mostExtra(demand) / demand.needed;
   return { ...adaptive, rate, most };
 }

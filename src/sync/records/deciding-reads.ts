@@ -42,7 +42,7 @@ export function askOwnReads(
   reason: DueReason,
 ): number | null {
   const kinds = ownReads(policy);
-  return kinds.length === 0 ? null : mirror.records.bringForward({ kinds, product_ids }, clock.now(), reason);
+  return kinds.length === 0 ? null : mirror.schedule.records.bringForward({ kinds, product_ids }, clock.now(), reason);
 }
 
 /** Returns the read that decides whether a product is on sale: its own, or its place in the primary list (`readPlace`). */
@@ -69,7 +69,7 @@ export function askReads(ports: Sync, kinds: Reads, product_ids: readonly number
   const isAsked = (place: RecordKind) =>
     kinds.some(({ resource, edition }) => resource === place.resource && edition === place.edition);
   createPlaces(ports, product_ids, placesIn(ports.policy.extent).filter(isAsked));
-  return ports.mirror.records.bringForward({ kinds, product_ids }, at, reason);
+  return ports.mirror.schedule.records.bringForward({ kinds, product_ids }, at, reason);
 }
 
 /** Makes the reads due that decide whether products are on sale. */
@@ -95,9 +95,9 @@ export function createPlacesInLists(ports: Sync, product_ids: readonly number[])
 function createPlaces({ mirror, clock }: Sync, product_ids: readonly number[], kinds: readonly RecordKind[]) {
   for (const kind of kinds) {
     // A list that was not walked yet will be walked soon, so it needs no record.
-    const fetched_at = mirror.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
+    const fetched_at = mirror.schedule.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
     if (fetched_at !== null)
-      mirror.records.createRead([kind], product_ids, {
+      mirror.schedule.records.createRead([kind], product_ids, {
         fetched_at: instant(fetched_at),
         due_at: instant(clock.now() + placeRestMs),
       });
@@ -120,9 +120,10 @@ export function walkForPlace(sync: Sync, { edition, part, ...record }: RecordFac
   const { mirror, clock } = sync;
   const { resource } = record;
   const list = { resource, edition, part };
-  const apart = (mirror.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : longListEveryMs;
+  const apart =
+    (mirror.schedule.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : longListEveryMs;
   const at = spaced(walkedAt(sync, list), apart, clock.now());
-  mirror.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
+  mirror.schedule.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
 }
 
 /**
@@ -160,9 +161,9 @@ type Decision = 'gone' | 'there' | 'waits';
  */
 export function decideGone(ports: Sync, product_id: number, job_id: number): Decision {
   const { mirror, policy } = ports;
-  if (!mirror.products.isVisible(product_id)) return 'gone';
-  const absent = mirror.removals.one(product_id);
-  const job = mirror.jobs.find(job_id);
+  if (!mirror.catalogue.products.isVisible(product_id)) return 'gone';
+  const absent = mirror.catalogue.removals.one(product_id);
+  const job = mirror.schedule.jobs.find(job_id);
   if (job === null || isRemovalHeld(ports)) return 'there';
   const requested_at = instant(job.requested_at);
   if (absent === null || absent.answered_at === null || absent.answered_at < requested_at)
@@ -170,7 +171,7 @@ export function decideGone(ports: Sync, product_id: number, job_id: number): Dec
   if (absent.answer === 'there') return 'there';
   if (absent.missing_walks > 0) return 'gone';
   // The list of the same job may still be under way.
-  const list = mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 });
+  const list = mirror.schedule.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 });
   return list?.job_id === job_id ? 'waits' : 'there';
 }
 
@@ -180,12 +181,12 @@ export function decideGone(ports: Sync, product_id: number, job_id: number): Dec
  */
 export function awaitsSaleStatus(ports: Sync, product_id: number, job_id: number): boolean {
   const { mirror, policy } = ports;
-  const job = mirror.jobs.find(job_id);
+  const job = mirror.schedule.jobs.find(job_id);
   if (job === null) return false;
   const requested_at = instant(job.requested_at);
   const [own] = ownReads(policy);
   if (own !== undefined) return awaitRead(ports, own, { product_id, job_id, requested_at }) === 'waits';
-  return mirror.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.job_id === job_id;
+  return mirror.schedule.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.job_id === job_id;
 }
 
 /**
@@ -196,9 +197,9 @@ function awaitRead(
   kind: RecordKind | undefined,
   { product_id, job_id, requested_at }: { product_id: number; job_id: number; requested_at: Instant },
 ): 'there' | 'waits' {
-  const record = kind === undefined ? null : mirror.records.find({ ...kind, product_id });
+  const record = kind === undefined ? null : mirror.schedule.records.find({ ...kind, product_id });
   if (record === null || record.failures >= quarantineAfter || (record.fetched_at ?? 0) >= requested_at) return 'there';
-  mirror.jobs.waitFor(record, job_id, clock.now());
+  mirror.schedule.jobs.waitFor(record, job_id, clock.now());
   return 'waits';
 }
 
@@ -210,8 +211,8 @@ export function walkedAt(
   { mirror, policy }: Sync,
   list: Omit<RecordKind, 'due_at'> = walkKinds(policy.extent).primary,
 ): number | null {
-  const whole = mirror.records.find({ ...list, product_id: 0 })?.fetched_at ?? null;
-  const short = mirror.shortLists.find(list)?.walked_at ?? null;
+  const whole = mirror.schedule.records.find({ ...list, product_id: 0 })?.fetched_at ?? null;
+  const short = mirror.schedule.shortLists.find(list)?.walked_at ?? null;
   return whole === null || short === null ? (whole ?? short) : Math.max(whole, short);
 }
 
@@ -226,7 +227,7 @@ function spaced(walked_at: number | null, apart: number, now: Instant): Instant 
 /** Makes the primary list and some other lists due at an instant. Returns the number of records brought forward. */
 export function walkAgain({ mirror, policy }: Sync, at: Instant, reason: DueReason, others: Reads = []): number {
   const kinds = [walkKinds(policy.extent).primary, ...others];
-  return mirror.records.bringForward({ kinds, product_ids: [0] }, at, reason);
+  return mirror.schedule.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
 /** Makes the list due soon, at most once an hour, because a doubt may concern any product. */

@@ -8,10 +8,10 @@ import type { Mirror } from '../../mirror/mirror.ts';
  */
 export function healMirror(mirror: Mirror, now: Instant): Record<string, number> {
   return mirror.transaction(() => {
-    for (const record of mirror.records.beyond(now)) {
-      mirror.records.setDue(record, { at: now, reason: 'clock-set-back' });
+    for (const record of mirror.schedule.records.beyond(now)) {
+      mirror.schedule.records.setDue(record, { at: now, reason: 'clock-set-back' });
       // The same body may then be about other dates, as with an empty answer.
-      mirror.records.forgetBody(record);
+      mirror.schedule.records.forgetBody(record);
     }
     const healed = mirror.healInstants(now);
     mirror.writeZones(now);

@@ -12,20 +12,20 @@ export function prepareRecords(ports: Sync): void {
   const { mirror, clock, policy, log } = ports;
   const { primary, further } = walkKinds(policy.extent);
   mirror.transaction(() => {
-    mirror.languages.write(policy.extent.languages);
-    mirror.records.createWalk(primary);
-    const walked = mirror.walks.find(primary)?.next_page === 0;
+    mirror.catalogue.languages.write(policy.extent.languages);
+    mirror.schedule.records.createWalk(primary);
+    const walked = mirror.schedule.walks.find(primary)?.next_page === 0;
     // A further walk adds to products that the first primary walk has stored, so it waits for the end of that walk.
-    for (const walk of further) if (walked || walk.resource !== 'products') mirror.records.createWalk(walk);
+    for (const walk of further) if (walked || walk.resource !== 'products') mirror.schedule.records.createWalk(walk);
     const moved = assignCategories(ports, allProducts);
-    const inUse = mirror.categories.inUse();
+    const inUse = mirror.catalogue.categories.inUse();
     for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
     const other = noteKinds(ports, [primary, ...further]);
     if (policy.listTotal === 'ignore') ignoreTotals(ports);
     for (const product_id of policy.included) includeProduct(ports, product_id);
     for (const product_id of policy.excluded) excludeProduct(ports, product_id);
-    if (mirror.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(ports);
+    if (mirror.schedule.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(ports);
     else replanSome(ports, moved);
     mirror.writeZones(clock.now());
   });
@@ -41,15 +41,15 @@ type Kinds = readonly [walks: readonly RecordKind[], products: readonly (readonl
 function noteKinds({ mirror, policy }: Sync, walks: readonly RecordKind[]): boolean {
   const categories = [...policy.categories.map(({ name }) => name), null];
   const kinds: Kinds = [walks, categories.map((name) => [name, productKinds(policy.of(name).extent)])];
-  const before = mirror.records.madeFor();
+  const before = mirror.schedule.records.madeFor();
   const after = JSON.stringify(kinds);
   if (before === after) return false;
   // If kinds were only added, no record is of another kind, and the many records need not be searched.
   const wanted = allOf(kinds);
   const named = new Set(wanted.map(nameOf));
   if (before === null || !allOf(JSON.parse(before) as Kinds).every((kind) => named.has(nameOf(kind))))
-    mirror.records.dropOthers(wanted);
-  mirror.records.noteMadeFor(after);
+    mirror.schedule.records.dropOthers(wanted);
+  mirror.schedule.records.noteMadeFor(after);
   return true;
 }
 
@@ -66,16 +66,19 @@ function nameOf({ resource, edition, part }: RecordKind): string {
  * it exists.
  */
 function excludeProduct({ mirror, clock, log }: Sync, product_id: number): void {
-  if (!mirror.products.isVisible(product_id)) return;
+  if (!mirror.catalogue.products.isVisible(product_id)) return;
   const now = clock.now();
-  mirror.removals.withdraw(product_id, 'excluded by the configuration', now, { sent_at: now, reason: 'requested' });
+  mirror.catalogue.removals.withdraw(product_id, 'excluded by the configuration', now, {
+    sent_at: now,
+    reason: 'requested',
+  });
   log.info({ product_id }, 'product withdrawn: service.select excludes it');
 }
 
 /** Adds a product that the list's filter leaves out. Its own read finds it, if the profile has one. */
 function includeProduct({ mirror, policy }: Sync, product_id: number): void {
   // Its other records come with the first read that finds it.
-  if (!mirror.products.isVisible(product_id)) mirror.records.create(ownReads(policy), [product_id]);
+  if (!mirror.catalogue.products.isVisible(product_id)) mirror.schedule.records.create(ownReads(policy), [product_id]);
 }
 
 /**
@@ -83,10 +86,10 @@ function includeProduct({ mirror, policy }: Sync, product_id: number): void {
  * totals.
  */
 function ignoreTotals({ mirror, clock }: Sync): void {
-  for (const { resource, edition, met, counted, unusable } of mirror.shortLists.all()) {
+  for (const { resource, edition, met, counted, unusable } of mirror.schedule.shortLists.all()) {
     if (met + unusable >= counted) continue;
-    if (unusable === 0) mirror.shortLists.end({ resource, edition });
+    if (unusable === 0) mirror.schedule.shortLists.end({ resource, edition });
     const kinds = [{ resource, edition, part: 0 }];
-    mirror.records.bringForward({ kinds, product_ids: [0] }, clock.now(), 'suspicion');
+    mirror.schedule.records.bringForward({ kinds, product_ids: [0] }, clock.now(), 'suspicion');
   }
 }

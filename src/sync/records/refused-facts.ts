@@ -35,7 +35,7 @@ export function noteRefused(
     const [first] = met;
     if (first === undefined) continue;
     const failed = { at: clock.now(), started_at, affected: met.length };
-    if (mirror.outcomes.failedFurther(operationOf[kind], failed) === 'new')
+    if (mirror.status.outcomes.failedFurther(operationOf[kind], failed) === 'new')
       log.warn({ product_id: first.product_id, products: met.length }, logMessages[kind]);
   }
 }
@@ -45,9 +45,10 @@ export function noteRefused(
  * last day. Called at the end of a walk over the list.
  */
 export function endRefused({ mirror, clock }: Sync, started_at: Instant): void {
-  for (const { operation, noticed_at } of mirror.outcomes.all()) {
+  for (const { operation, noticed_at } of mirror.status.outcomes.all()) {
     if (noticed_at === null) continue;
-    if (operation === 'image-urls' && noticed_at < started_at) mirror.outcomes.worked(operation, clock.now());
-    if (operation === 'prices' && noticed_at < started_at - forgottenMs) mirror.outcomes.worked(operation, clock.now());
+    if (operation === 'image-urls' && noticed_at < started_at) mirror.status.outcomes.worked(operation, clock.now());
+    if (operation === 'prices' && noticed_at < started_at - forgottenMs)
+      mirror.status.outcomes.worked(operation, clock.now());
   }
 }

@@ -14,20 +14,20 @@ const slice = 50;
 /** Replans products: gives them the records of their category, at its cadences, and their dates its freshness. */
 export function replan(ports: Sync, product_ids: readonly number[]): void {
   const { mirror, policy } = ports;
-  const products = product_ids.map((product_id) => ({ product_id, known: mirror.products.find(product_id) }));
+  const products = product_ids.map((product_id) => ({ product_id, known: mirror.catalogue.products.find(product_id) }));
   for (const [category, those] of Map.groupBy(products, ({ known }) => known?.category ?? null)) {
     const { extent, cadence } = policy.of(category);
     const kinds = productKinds(extent);
     const lastPart = Math.max(0, ...kinds.map(({ part }) => part));
-    mirror.records.create(
+    mirror.schedule.records.create(
       kinds,
       those.map(({ product_id }) => product_id),
     );
     for (const { product_id, known } of those) {
-      mirror.records.dropBeyond(product_id, lastPart);
+      mirror.schedule.records.dropBeyond(product_id, lastPart);
       reschedule(ports, product_id);
       const todayAt = (at: Instant) => venueToday(known?.timezone ?? null, at).earliest;
-      mirror.availability.moveStaleAt(product_id, cadence.availability, todayAt);
+      mirror.catalogue.availability.moveStaleAt(product_id, cadence.availability, todayAt);
     }
   }
 }
@@ -43,7 +43,7 @@ export function replanSome(ports: Sync, product_ids: readonly number[]): void {
  * (`replanRest`), because a million records take some seconds.
  */
 export function beginReplanning(ports: Sync): void {
-  ports.mirror.targets.markAllUnplanned();
+  ports.mirror.schedule.targets.markAllUnplanned();
   replanNext(ports);
 }
 

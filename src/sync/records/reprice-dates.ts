@@ -10,5 +10,5 @@ const fewProducts = 10;
  */
 export async function repriceDates({ mirror, clock }: Sync, signal: AbortSignal) {
   const by = () => ({ sent_at: clock.now(), reason: 'requested' }) as const;
-  while (!signal.aborted && mirror.pricing.next(fewProducts, by())) await setImmediate();
+  while (!signal.aborted && mirror.catalogue.pricing.next(fewProducts, by())) await setImmediate();
 }

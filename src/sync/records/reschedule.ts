@@ -10,13 +10,13 @@ import type { ProductPolicy, Sync } from './context.ts';
  * of the lists.
  */
 export function reschedule({ mirror, clock, policy }: Sync, product_id: number): void {
-  for (const record of mirror.records.waiting(product_id)) {
+  for (const record of mirror.schedule.records.waiting(product_id)) {
     const every = cadenceOfRecord(policy.of(record.category), record, {
       has_dynamic_pricing: record.dynamic === 1,
       covered: record.covered === 1,
     });
     const due = dueAfterNewCadence(record, record.fetched_at, every, clock.now());
-    mirror.records.reschedule(record, due, instant(record.fetched_at + every));
+    mirror.schedule.records.reschedule(record, due, instant(record.fetched_at + every));
   }
 }
 

@@ -60,20 +60,21 @@ export function requestResync(ports: Sync, request: ResyncRequest): JobState & {
   const selection = select(ports, request);
   const now = clock.now();
   return mirror.transaction(() => {
-    const unfinished = mirror.jobs.unfinishedOf(selection);
+    const unfinished = mirror.schedule.jobs.unfinishedOf(selection);
     const isFilled = mirror.filledAt() !== null;
-    const few = isFilled && callsOf(ports, mirror.jobs.count(selection), mirror.products.count()) <= fewCalls;
+    const few =
+      isFilled && callsOf(ports, mirror.schedule.jobs.count(selection), mirror.catalogue.products.count()) <= fewCalls;
     const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
     // A walk under way has read its first pages before the request, so it begins again.
     const walkAgain = (kinds: readonly KindKey[]) => {
-      if (isFilled) for (const kind of kinds) if (isList(kind.resource)) mirror.walks.begin(kind, now, 1);
+      if (isFilled) for (const kind of kinds) if (isList(kind.resource)) mirror.schedule.walks.begin(kind, now, 1);
     };
     if (unfinished !== null && now - unfinished.requested_at < resumableMs) {
-      walkAgain(mirror.jobs.askFailed(unfinished, selection, now, lane, dueAt));
-      return { ...(mirror.jobs.find(unfinished.job_id) ?? unfinished), resumed: true };
+      walkAgain(mirror.schedule.jobs.askFailed(unfinished, selection, now, lane, dueAt));
+      return { ...(mirror.schedule.jobs.find(unfinished.job_id) ?? unfinished), resumed: true };
     }
-    const job = mirror.jobs.open(selection, now, lane, dueAt);
-    if (job.records === 0 && mirror.products.count() > 0) mirror.jobs.finish(now);
+    const job = mirror.schedule.jobs.open(selection, now, lane, dueAt);
+    if (job.records === 0 && mirror.catalogue.products.count() > 0) mirror.schedule.jobs.finish(now);
     walkAgain(selection.kinds);
     return { ...job, resumed: false };
   });
@@ -90,9 +91,10 @@ export function costOfResync(
   { listed = null, job_id = null }: { readonly listed?: Listed; readonly job_id?: number | null } = {},
 ): ResyncCost {
   const selection = select(ports, request);
-  const counted = job_id === null ? ports.mirror.jobs.count(selection) : ports.mirror.jobs.left(job_id);
+  const counted =
+    job_id === null ? ports.mirror.schedule.jobs.count(selection) : ports.mirror.schedule.jobs.left(job_id);
   const estimated_from = typeof listed === 'number' ? listed : null;
-  const products = Math.max(estimated_from ?? 0, ports.mirror.products.count());
+  const products = Math.max(estimated_from ?? 0, ports.mirror.catalogue.products.count());
   const counts = estimated_from === null ? counted : estimated(selection, products);
   const calls = callsOf(ports, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
@@ -138,7 +140,7 @@ function callsOf({ policy }: Sync, counts: ReadonlyMap<string, number>, products
 function select(ports: Sync, request: ResyncRequest): RecordSelection {
   const { mirror, policy } = ports;
   refuseDates(ports, { from: request.from, to: request.to });
-  const unknown = request.product_ids.filter((id) => mirror.products.find(id) === null);
+  const unknown = request.product_ids.filter((id) => mirror.catalogue.products.find(id) === null);
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {
       exitCode: exitCodes.usage,

@@ -87,10 +87,10 @@ export function settleKept(
   { sent_at, cadence, due }: { readonly sent_at: Instant; readonly cadence: number; readonly due: Due | null },
 ): Refreshed {
   const { mirror } = ports;
-  mirror.records.progressed(record);
-  mirror.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
+  mirror.schedule.records.progressed(record);
+  mirror.schedule.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
   const waits = due !== null && due.at - sent_at <= longestWaitMs;
-  if (record.job_id !== null && !waits) mirror.jobs.giveUp(record, record.job_id);
+  if (record.job_id !== null && !waits) mirror.schedule.jobs.giveUp(record, record.job_id);
   if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'postponed' };
 }
@@ -100,14 +100,14 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   const { sent_at, changed, body_hash, cadence } = read;
   const now = ports.clock.now();
   // Meanwhile a check may have read the same record, or a failed order may have reported it.
-  const current = read.current ?? ports.mirror.records.find(record) ?? record;
+  const current = read.current ?? ports.mirror.schedule.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
   if (overtaken) return { kind: 'stored', changed };
   const found = changeFound(current, read);
   const shared = found === null ? 0 : noteSiblings(ports, current, { ...read, changed: found });
   const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now, shared);
   const due = dueAfterStored(ports, record, read, volatility);
-  ports.mirror.records.fetched(record, {
+  ports.mirror.schedule.records.fetched(record, {
     sent_at,
     changed,
     body_hash,
@@ -119,7 +119,8 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
     unanswered_at: read.unanswered_at ?? null,
   });
   // The product's trouble is over: its other records need not wait for a backoff of up to a day.
-  if (record.failures > 0 && record.product_id !== 0) ports.mirror.records.retryOfProduct(record.product_id, now);
+  if (record.failures > 0 && record.product_id !== 0)
+    ports.mirror.schedule.records.retryOfProduct(record.product_id, now);
   if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
   return { kind: 'stored', changed };
 }
@@ -184,9 +185,9 @@ function learnedWatched(
     return afterVisit(before, at - before_at, changed, priorOf(record));
   const read = { ...visit, signal: signalOf(product, before_at, at), looked_at: product.listed_at };
   const tier = signalTier(record.part);
-  const belief = mirror.signals.of(tier);
+  const belief = mirror.schedule.signals.of(tier);
   const next = afterWatchedRead(belief, before, read);
-  if (next !== belief) mirror.signals.save(tier, next);
+  if (next !== belief) mirror.schedule.signals.save(tier, next);
   return afterVisitWatched(before, read, belief, priorOf(record), shared);
 }
 
@@ -197,7 +198,7 @@ function learnedWatched(
 export function noteTold({ mirror }: Sync, record: RecordFacts, at: Instant): void {
   const { fetched_at, told_at } = record;
   if (fetched_at === null || fetched_at >= at || (told_at !== null && told_at >= fetched_at)) return;
-  mirror.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
+  mirror.schedule.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
 }
 
 /** Milliseconds after which a refused record is requested again while the reach of the refusal is unknown. */
@@ -235,7 +236,7 @@ export async function settleFailure(
       if (decidesAbsence(ports.policy, record))
         noteAnswer(ports, product_id, reading.status === 410 ? 'permanently-gone' : 'gone');
       const decision = job_id === null ? 'there' : decideGone(ports, product_id, job_id);
-      if (decision === 'gone' && job_id !== null) ports.mirror.jobs.leaveOut(record, job_id);
+      if (decision === 'gone' && job_id !== null) ports.mirror.schedule.jobs.leaveOut(record, job_id);
       recordFailure(ports, record, { code, message, final: decision !== 'waits' });
     });
   return { kind: 'failed', code, message };
@@ -256,7 +257,9 @@ function settleThrottled(
   const left = Math.max(0, alone ? until - now : Math.min(until - now, restSpreadMs));
   const again_ms = left + Math.round(Math.min(left, restSpreadMs) * chance());
   if (!alone) {
-    mirror.transaction(() => mirror.records.setDue(record, { at: instant(now + again_ms), reason: record.due_reason }));
+    mirror.transaction(() =>
+      mirror.schedule.records.setDue(record, { at: instant(now + again_ms), reason: record.due_reason }),
+    );
     return { kind: 'postponed' };
   }
   const failure = { code: `${refusedCode}429`, message: 'the service throttles it while it answers for others' };
@@ -283,7 +286,8 @@ export function recordFailure(
     // A record requested by a notification stays requested: it keeps its lane and share.
     const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
     const due = { at: instant(again_ms === undefined ? again(failures, chance(), now) : now + again_ms), reason };
-    mirror.records.failed(record, { at: now, text: `${code}: ${message}`, due });
-    if (record.job_id !== null && (final || failures >= quarantineAfter)) mirror.jobs.giveUp(record, record.job_id);
+    mirror.schedule.records.failed(record, { at: now, text: `${code}: ${message}`, due });
+    if (record.job_id !== null && (final || failures >= quarantineAfter))
+      mirror.schedule.jobs.giveUp(record, record.job_id);
   });
 }

@@ -35,14 +35,14 @@ export function noteSiblings(ports: Sync, record: RecordFacts, read: AnsweredRea
   const otherwise = 1 - stillTrue(believed(record), at - fetched_at);
   const others = new Map<number, RecordFacts>();
   const shared = siblingGroups(ports, record).map(({ kind, id, name, subject }) => {
-    const before = mirror.signals.of(subject);
+    const before = mirror.schedule.signals.of(subject);
     const othersReadAt = () => {
-      const found = mirror.siblings.of(record, kind, id);
+      const found = mirror.schedule.siblings.of(record, kind, id);
       if (areTelling(before)) for (const other of found) others.set(other.product_id, other);
       return found.flatMap((other) => other.fetched_at ?? []);
     };
     const after = siblings.afterRead(name, { before_at: fetched_at, at, changed, otherwise }, othersReadAt, before);
-    if (after.belief !== before) mirror.signals.save(subject, after.belief);
+    if (after.belief !== before) mirror.schedule.signals.save(subject, after.belief);
     return after.shared;
   });
   for (const other of others.values()) bringForward(ports, other);
@@ -64,10 +64,10 @@ function bringForward(ports: Sync, record: RecordFacts): void {
   if (record.fetched_at === null || record.failures > 0 || !waits) return;
   const fetched_at = instant(record.fetched_at);
   if (siblingJump(ports, record, fetched_at) === 0) return;
-  const product = mirror.products.find(record.product_id);
+  const product = mirror.catalogue.products.find(record.product_id);
   if (product === null) return;
   const cadence = cadenceOfRecord(policy.of(product.category), record, product);
   const due = dueAfterRead(ports, record, { fetched_at, cadence, product }, believed(record));
   const at = instant(Math.max(due.at, clock.now()));
-  if (due.reason === 'likely-changed' && at < record.due_at) mirror.records.setDue(record, { ...due, at });
+  if (due.reason === 'likely-changed' && at < record.due_at) mirror.schedule.records.setDue(record, { ...due, at });
 }

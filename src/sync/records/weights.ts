@@ -46,7 +46,7 @@ export function weighProduct(
   { product_id, category }: { readonly product_id: number; readonly category: string | null },
   among: Pick<SurveyedInterest, 'products' | 'most' | 'split'>,
 ): ProductWeight {
-  const { list_place, windows } = mirror.interest.of(product_id);
+  const { list_place, windows } = mirror.schedule.interest.of(product_id);
   const own = policy.of(category);
   const now = clock.now();
   const viewsIn = (part: number) =>

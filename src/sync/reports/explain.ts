@@ -137,16 +137,19 @@ export function explainProduct(
   },
   product_id: number,
 ): Explanation | null {
-  const known = mirror.products.find(product_id);
-  const shown = mirror.products.shown(product_id);
+  const known = mirror.catalogue.products.find(product_id);
+  const shown = mirror.catalogue.products.shown(product_id);
   if (known === null || shown === null) return null;
   const now = clock.now();
   const own = policy.of(known.category);
   const { earliest: today } = venueToday(known.timezone, now);
-  const among = mirror.budget.demand()?.interest ?? { products: mirror.products.count(), most: Number.MAX_VALUE };
+  const among = mirror.schedule.budget.demand()?.interest ?? {
+    products: mirror.catalogue.products.count(),
+    most: Number.MAX_VALUE,
+  };
   const { weight, windows, dated: _, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
   // A record of a place in a list that nothing requests is dropped when it is due, without a call.
-  const read = mirror.records
+  const read = mirror.schedule.records
     .ofProduct(product_id)
     .filter(({ resource, due_reason }) => !isList(resource) || due_reason !== 'cadence-elapsed');
   const datesOf = (resource: Resource, wanted: number) => {
@@ -181,11 +184,11 @@ export function explainProduct(
     claims: explainClaims(mirror, product_id, read, { datesOf, extent: own.extent, now }),
     covered: known.covered,
     announced_by: announcersOf(mirror, product_id),
-    list_signal: { ...signalWorth(mirror.signals.of('near')), entry_changed_at: known.signal_at },
-    notices: mirror.trust
+    list_signal: { ...signalWorth(mirror.schedule.signals.of('near')), entry_changed_at: known.signal_at },
+    notices: mirror.push.trust
       .noticesOf(product_id)
       .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
-    closures: mirror.closures.ofProduct(product_id).map(explainClosure),
+    closures: mirror.push.closures.ofProduct(product_id).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };
 }

@@ -55,7 +55,7 @@ export function makePlan(facts: CatalogueFacts): Plan {
   const lines = planOf(catalogue);
   const calls_per_day = callsPerDay(lines);
   const needed = callsPerDay(planOf(targetsOf(catalogue)));
-  const learned = mirror.budget.learned();
+  const learned = mirror.schedule.budget.learned();
   const rate = learned === null ? null : Math.min(learned.rate, policy.ceiling);
   const lanes = shareOut(lines, laneShares, policy.ceiling);
   return {
@@ -81,7 +81,7 @@ export function makePlan(facts: CatalogueFacts): Plan {
 
 /** Returns the benefit of four numbers of calls: the cadences alone, and half, all and twice the extra calls. */
 function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan['buys'] {
-  const surveyed = mirror.budget.demand();
+  const surveyed = mirror.schedule.budget.demand();
   if (surveyed === null) return [];
   return (
     [
@@ -97,7 +97,7 @@ function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan
 }
 
 function interestOf({ mirror }: CatalogueFacts): Plan['interest'] {
-  const surveyed = mirror.budget.demand();
+  const surveyed = mirror.schedule.budget.demand();
   if (surveyed === null) return null;
   const { views, viewed, greatest } = surveyed.interest;
   return { views, viewed, greatest };

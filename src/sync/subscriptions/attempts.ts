@@ -30,21 +30,21 @@ export async function putSubscription(
 ): Promise<Attempt> {
   const { mirror, clock, service, addresses, settings, log } = ports;
   const { subscription_id } = wanted;
-  const before = mirror.subscriptions.find(subscription_id);
+  const before = mirror.push.subscriptions.find(subscription_id);
   const epoch = addresses.current(subscription_id, clock.now());
   const callback_url = callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
   const takesOver = before !== null && isTaken(ports, before);
   const outcome = await service.put({ ...wanted, callback_url }, signal);
   if (takesOver && mayHaveTakenEffect(outcome))
-    mirror.transaction(() => mirror.subscriptions.tookOver(subscription_id, clock.now()));
+    mirror.transaction(() => mirror.push.subscriptions.tookOver(subscription_id, clock.now()));
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
     const at = clock.now();
-    mirror.subscriptions.learn(subscription_id, factsOf(ports, subscription_id, outcome.value, { wanted, epoch }));
-    mirror.subscriptions.put(subscription_id, { at, hash: putHash(wanted, epoch) });
-    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
+    mirror.push.subscriptions.learn(subscription_id, factsOf(ports, subscription_id, outcome.value, { wanted, epoch }));
+    mirror.push.subscriptions.put(subscription_id, { at, hash: putHash(wanted, epoch) });
+    mirror.push.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
-    mirror.subscriptions.cover();
+    mirror.push.subscriptions.cover();
   });
   announce(ports, subscription_id, epoch);
   log.info({ subscription_id, reason, epoch, entities: wanted.entity_ids?.length ?? null }, 'subscription put');
@@ -94,16 +94,16 @@ export function noteFailure(
   const at = clock.now();
   const blameless = isBlameless(outcome.kind);
   mirror.transaction(() => {
-    const before = mirror.subscriptions.find(subscription_id);
+    const before = mirror.push.subscriptions.find(subscription_id);
     const failures = (before?.failures ?? 0) + (blameless ? 0 : 1);
     const not_before = blameless ? at + pauseMs : retryAt(failures, chance(), at);
-    mirror.subscriptions.tried(subscription_id, {
+    mirror.push.subscriptions.tried(subscription_id, {
       at,
       failures,
       failure: { kind: outcome.kind, message },
       not_before: instant(not_before),
     });
-    if (outcome.kind === 'missing') mirror.subscriptions.missing(subscription_id, at);
+    if (outcome.kind === 'missing') mirror.push.subscriptions.missing(subscription_id, at);
   });
   log[blameless ? 'info' : 'warn']({ subscription_id, message }, 'subscription not changed');
   return { subscription_id, done: false, message };

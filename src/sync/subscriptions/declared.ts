@@ -53,7 +53,7 @@ export function wantedSubscriptions({
   readonly waiting: string[];
 } {
   const { declared, most } = settings;
-  const table = mirror.subscriptions;
+  const table = mirror.push.subscriptions;
   const ids = new Set(declared.map(({ id }) => id));
   const isWaiting = ({ type, entities }: DeclaredSubscription) =>
     type !== 'products_i_sell' && entities === 'mirrored' && !table.isListed(type);
@@ -72,7 +72,7 @@ function entitiesOf(mirror: DeclarationFacts, declared: DeclaredSubscription): r
   const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
   if (type === 'products_i_sell') return null;
   return entities === 'mirrored'
-    ? mirror.subscriptions.mirrored(type, { categories, city_ids, country_ids })
+    ? mirror.push.subscriptions.mirrored(type, { categories, city_ids, country_ids })
     : entities;
 }
 
@@ -81,9 +81,9 @@ export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeo
   const { mirror, log } = ports;
   return mirror.transaction(() => {
     const plan = wantedSubscriptions(ports);
-    for (const subscription_id of mirror.subscriptions.declare(plan.wanted))
+    for (const subscription_id of mirror.push.subscriptions.declare(plan.wanted))
       log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
-    mirror.subscriptions.cover();
+    mirror.push.subscriptions.cover();
     return plan;
   });
 }

@@ -41,7 +41,7 @@ export function listSubscriptions(
   settings: Pick<SubscriptionSettings, 'declared' | 'most'>,
 ): SubscriptionList {
   const { wanted, waiting } = wantedSubscriptions({ mirror, settings });
-  const rows = new Map(mirror.subscriptions.all().map((row) => [row.subscription_id, row]));
+  const rows = new Map(mirror.push.subscriptions.all().map((row) => [row.subscription_id, row]));
   const listed = wanted.map(({ subscription_id, declared_id, type, entity_ids }): ListedSubscription => {
     const row = rows.get(subscription_id);
     rows.delete(subscription_id);
@@ -56,7 +56,7 @@ export function listSubscriptions(
   return {
     subscriptions: [...listed, ...undeclared],
     waiting,
-    uncovered: mirror.subscriptions.uncovered(uncoveredShown),
+    uncovered: mirror.push.subscriptions.uncovered(uncoveredShown),
   };
 }
 

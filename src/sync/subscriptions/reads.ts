@@ -40,20 +40,23 @@ export async function readSubscription(
   mirror.transaction(() => {
     if (outcome.kind === 'read') pathAnswered(ports, 'subscription', outcome.sent_at);
     const at = clock.now();
-    const before = mirror.subscriptions.find(wanted.subscription_id)?.checked_at ?? at;
-    if (outcome.kind === 'missing') mirror.subscriptions.missing(wanted.subscription_id, at);
+    const before = mirror.push.subscriptions.find(wanted.subscription_id)?.checked_at ?? at;
+    if (outcome.kind === 'missing') mirror.push.subscriptions.missing(wanted.subscription_id, at);
     else {
-      mirror.subscriptions.learn(wanted.subscription_id, factsOf(ports, wanted.subscription_id, outcome.value, null));
+      mirror.push.subscriptions.learn(
+        wanted.subscription_id,
+        factsOf(ports, wanted.subscription_id, outcome.value, null),
+      );
       // The affected products are known now, so its gap can end.
-      mirror.subscriptions.cover();
+      mirror.push.subscriptions.cover();
     }
     // Opened at once, since the repair may follow within a second. The gap begins at the previous read, the last time
     // it is known to have worked.
     if (
       meant !== 'doubted' &&
-      mirror.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
+      mirror.push.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
     )
-      mirror.trust.openGap(wanted.subscription_id, instant(Math.min(before, at)));
+      mirror.push.trust.openGap(wanted.subscription_id, instant(Math.min(before, at)));
     noteDifferences(ports, wanted);
     settleAttempt(ports, wanted.subscription_id);
   });
@@ -66,13 +69,16 @@ const notRead: Unread = { kind: 'not-read' };
 /** Returns whether to ask the service. If it has no such read, it is asked at long intervals. */
 function isRead({ mirror, clock, settings }: SubscriptionPorts): boolean {
   if (!settings.reads) return false;
-  return mirror.offers.isOffered('subscription') || mayAskAgain(mirror.offers.find('subscription'), clock.now());
+  return (
+    mirror.schedule.offers.isOffered('subscription') ||
+    mayAskAgain(mirror.schedule.offers.find('subscription'), clock.now())
+  );
 }
 
 /** Returns the meaning of a refused read; null: it was not refused. */
 function meantBy(ports: SubscriptionPorts, { subscription_id }: WantedSubscription, outcome: SubscriptionOutcome) {
   if (!refuses('path', outcome)) return null;
-  const put_at = ports.mirror.subscriptions.find(subscription_id)?.put_at ?? null;
+  const put_at = ports.mirror.push.subscriptions.find(subscription_id)?.put_at ?? null;
   return subscriptionRefused(ports, outcome.kind === 'missing' ? 404 : 405, put_at);
 }
 
@@ -83,10 +89,10 @@ function noteUnread(
 ): Unread {
   mirror.transaction(() => {
     const blameless = isBlameless(outcome.kind);
-    const failures = (mirror.subscriptions.find(subscription_id)?.read_failures ?? 0) + (blameless ? 0 : 1);
+    const failures = (mirror.push.subscriptions.find(subscription_id)?.read_failures ?? 0) + (blameless ? 0 : 1);
     const now = clock.now();
     const again = blameless ? now + pauseMs : retryAt(failures, chance(), now);
-    mirror.subscriptions.unread(subscription_id, failures, instant(again));
+    mirror.push.subscriptions.unread(subscription_id, failures, instant(again));
   });
   return outcome;
 }
@@ -109,7 +115,7 @@ export async function lookAtSubscription(
   signal: AbortSignal,
 ): Promise<{ readonly held: HeldSubscription | null } | { readonly unread: Unread }> {
   const { subscription_id } = wanted;
-  const row = ports.mirror.subscriptions.find(subscription_id);
+  const row = ports.mirror.push.subscriptions.find(subscription_id);
   const held = row === null ? null : heldOf(ports, row);
   if (!isRead(ports)) return { held };
   const outcome = await ports.service.find(subscription_id, signal);
@@ -138,7 +144,7 @@ export function factsOf(
   sent: { readonly wanted: WantedSubscription; readonly epoch: number } | null,
 ): SubscriptionFacts {
   const now = clock.now();
-  const before = mirror.subscriptions.find(subscription_id)?.status ?? null;
+  const before = mirror.push.subscriptions.find(subscription_id)?.status ?? null;
   const known = sent !== null || before === null || before === 'missing' ? 'accepted' : before;
   const { public_url } = settings;
   const owner =
@@ -158,19 +164,24 @@ export function factsOf(
 /** Compares again, and stores the differences as text. Called inside a transaction. */
 export function noteDifferences(ports: SubscriptionPorts, wanted: WantedSubscription): void {
   const { mirror } = ports;
-  const row = mirror.subscriptions.find(wanted.subscription_id);
+  const row = mirror.push.subscriptions.find(wanted.subscription_id);
   if (row === null) return;
   const found = differences(wanted, heldOf(ports, row));
-  if (found.join() !== row.differences.join()) mirror.subscriptions.compared(wanted.subscription_id, found);
+  if (found.join() !== row.differences.join()) mirror.push.subscriptions.compared(wanted.subscription_id, found);
 }
 
 /** Ends an attempt once a read shows, long enough after it, that the subscription works. Called inside a transaction. */
 function settleAttempt({ mirror, clock }: SubscriptionPorts, subscription_id: string): void {
-  const row = mirror.subscriptions.find(subscription_id);
+  const row = mirror.push.subscriptions.find(subscription_id);
   if (row === null || row.failures === 0 || !isWorking(row.status)) return;
   // A failure that did not break the subscription is over when nothing differs.
   if (row.failure !== null && row.differences.length > 0) return;
   const tried_at = row.tried_at ?? 0;
   if (clock.now() - tried_at < provenAfterMs && tried_at <= clock.now()) return;
-  mirror.subscriptions.tried(subscription_id, { at: instant(tried_at), failures: 0, failure: null, not_before: null });
+  mirror.push.subscriptions.tried(subscription_id, {
+    at: instant(tried_at),
+    failures: 0,
+    failure: null,
+    not_before: null,
+  });
 }

@@ -23,7 +23,7 @@ export async function stepSubscription(
 ): Promise<void> {
   const { mirror, clock, settings, service } = ports;
   const { subscription_id } = wanted;
-  const row = mirror.subscriptions.find(subscription_id);
+  const row = mirror.push.subscriptions.find(subscription_id);
   if (row === null || !service.can.put) return;
   // A PUT without a read could overwrite another party's subscription.
   if (row.status === null && (unread === null || !mayPutUnread(unread))) return;
@@ -87,7 +87,7 @@ const justLookedMs = 60_000;
  * the PUT closes.
  */
 async function lookBefore(ports: SubscriptionPorts, wanted: WantedSubscription, signal: AbortSignal): Promise<void> {
-  const row = ports.mirror.subscriptions.find(wanted.subscription_id);
+  const row = ports.mirror.push.subscriptions.find(wanted.subscription_id);
   const ago = ports.clock.now() - (row?.checked_at ?? 0);
   if (row?.put_at == null || (ago >= 0 && ago < justLookedMs)) return;
   await readSubscription(ports, wanted, signal);
@@ -105,7 +105,7 @@ async function repairSubscription(
 ): Promise<Attempt> {
   const { mirror, log } = ports;
   const { subscription_id } = wanted;
-  const failures = mirror.subscriptions.find(subscription_id)?.failures ?? 0;
+  const failures = mirror.push.subscriptions.find(subscription_id)?.failures ?? 0;
   const { result, message } = await ports.selfTest(signal);
   if (afterSelfTest(result, { failures }) === 'wait')
     return noteFailure(ports, subscription_id, { kind: 'self-test', message });
@@ -121,7 +121,9 @@ async function repairSubscription(
  * it is needed.
  */
 export function canOf({ mirror, clock, service }: SubscriptionPorts): SubscriptionPorts['service']['can'] {
-  const tried = mirror.offers.isOffered('reactivate') || mayAskAgain(mirror.offers.find('reactivate'), clock.now());
+  const tried =
+    mirror.schedule.offers.isOffered('reactivate') ||
+    mayAskAgain(mirror.schedule.offers.find('reactivate'), clock.now());
   return { ...service.can, reactivate: service.can.reactivate && tried };
 }
 
@@ -140,7 +142,7 @@ export async function reactivateSubscription(
 ): Promise<Attempt> {
   const { mirror, clock, service, addresses, settings, log } = ports;
   const { subscription_id } = wanted;
-  const before = mirror.subscriptions.find(subscription_id);
+  const before = mirror.push.subscriptions.find(subscription_id);
   const epoch = addresses.current(subscription_id, clock.now());
   const kept = before !== null && heldOf(ports, before)?.address === 'current';
   const callback_url = kept ? null : callbackUrl(settings.public_url, addresses.token(subscription_id, epoch));
@@ -153,7 +155,7 @@ export async function reactivateSubscription(
   if (outcome.kind !== 'read') return noteFailure(ports, subscription_id, outcome);
   mirror.transaction(() => {
     pathAnswered(ports, 'reactivate', outcome.sent_at);
-    mirror.subscriptions.learn(subscription_id, {
+    mirror.push.subscriptions.learn(subscription_id, {
       status: outcome.value.status ?? 'accepted',
       type: outcome.value.type,
       change_types: outcome.value.change_types,
@@ -162,11 +164,11 @@ export async function reactivateSubscription(
       epoch,
       at: clock.now(),
     });
-    mirror.subscriptions.tried(subscription_id, succeeded(ports, before));
+    mirror.push.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
   });
   announce(ports, subscription_id, epoch);
-  const status = mirror.subscriptions.find(subscription_id)?.status ?? null;
+  const status = mirror.push.subscriptions.find(subscription_id)?.status ?? null;
   log.warn({ subscription_id, status }, 'subscription reactivated');
   return isWorking(status)
     ? { subscription_id, done: true, message: null }

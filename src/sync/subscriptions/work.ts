@@ -94,7 +94,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
     const wanted = outdated ? declare() : (plan?.wanted ?? []);
     for (const each of wanted) {
       if (signal.aborted) return;
-      const row = mirror.subscriptions.find(each.subscription_id);
+      const row = mirror.push.subscriptions.find(each.subscription_id);
       const unread = first || isDue(row, now) ? await readSubscription(ports, each, signal) : null;
       await stepSubscription(ports, each, unread, signal);
     }
@@ -158,7 +158,7 @@ async function applyOne(
   signal: AbortSignal,
 ): Promise<Application> {
   const unread = await readSubscription(ports, wanted, signal);
-  const row = ports.mirror.subscriptions.find(wanted.subscription_id);
+  const row = ports.mirror.push.subscriptions.find(wanted.subscription_id);
   if (row === null || (unread !== null && !mayPutUnread(unread)))
     return application(wanted, null, 'none', { done: false, message: unread === null ? null : failureText(unread) });
   const action = actionOn(wanted, heldOf(ports, row));
@@ -211,7 +211,7 @@ function application(
 }
 
 function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription, unread: Unread | null): Comparison {
-  const row = mirror.subscriptions.find(declared.subscription_id);
+  const row = mirror.push.subscriptions.find(declared.subscription_id);
   const known = row !== null && row.status !== null && row.status !== 'missing';
   const { held_type = null, entity_ids = null, change_types = null, status = null, checked_at = null } = row ?? {};
   return {
@@ -233,10 +233,10 @@ function isWithinDay(at: Instant | null, now: Instant): boolean {
 function noteTaken(ports: SubscriptionPorts): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
-  const rows = mirror.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
+  const rows = mirror.push.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
   const taken = rows.filter((row) => isTaken(ports, row) || isWithinDay(row.wrested_at, now));
   const failed = taken.length === 0 ? null : { affected: taken.length };
-  if (mirror.outcomes.note('subscription-address', now, failed) === 'new') {
+  if (mirror.status.outcomes.note('subscription-address', now, failed) === 'new') {
     const subscriptions = taken.map(({ subscription_id }) => subscription_id);
     log.error({ subscriptions }, 'a subscription has an address that is not ours: catalogued subscription list');
   }

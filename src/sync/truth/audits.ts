@@ -92,7 +92,7 @@ async function drawnFrom(ports: Ports, span: { from: number; to: number }, signa
 async function* shown({ mirror }: Sync, signal: AbortSignal): AsyncGenerator<AdaptiveRecord[]> {
   let cursor: AdaptiveRecord | null = null;
   while (!signal.aborted) {
-    const records: AdaptiveRecord[] = mirror.records.adaptiveAfter(cursor, slice);
+    const records: AdaptiveRecord[] = mirror.schedule.records.adaptiveAfter(cursor, slice);
     if (records.length === 0) return;
     yield records;
     cursor = records.at(-1) ?? null;
@@ -106,8 +106,8 @@ async function* shown({ mirror }: Sync, signal: AbortSignal): AsyncGenerator<Ada
  */
 async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
-  const record = mirror.records.find(key);
-  const product = mirror.products.find(key.product_id);
+  const record = mirror.schedule.records.find(key);
+  const product = mirror.catalogue.products.find(key.product_id);
   const { extent, cadence } = policy.of(product?.category ?? null);
   const window = extent.windows.find(({ part }) => part === key.part);
   if (record?.fetched_at == null || product === null || window === undefined) return;
@@ -138,7 +138,8 @@ async function outdatedDates(
   const own = { ...ports, upstream: upstream.in('audit'), progressed: () => undefined, commit };
   const read = await readAvailability(own, record, { signal, commit });
   if (read.kind === 'refused') ports.refusals.note(record, read, signal);
-  if (read.kind === 'refused') return isGoneBy(read.status, mirror.removals.one(record.product_id)) ? 'all' : null;
+  if (read.kind === 'refused')
+    return isGoneBy(read.status, mirror.catalogue.removals.one(record.product_id)) ? 'all' : null;
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
   // An answer that is held, or not believed yet, contradicts all shown dates.
   if (read.kept) return 'all';

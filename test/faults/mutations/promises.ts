@@ -88,7 +88,7 @@ const kept: readonly Kept[] = [
     file: 'sync/notifications/apply.ts',
     tests: ['sync/apply', 'sync/notified'],
     lines: {
-      'const known = notices.filter(({ product_id }) => mirror.products.isVisible(product_id));':
+      'const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));':
         'const known = notices;',
       "if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');":
         "if (closing.length > 1) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');",
@@ -177,8 +177,8 @@ const kept: readonly Kept[] = [
     file: 'sync/notifications/apply.ts',
     tests: ['sync/apply', 'sync/notified'],
     lines: {
-      'if (known.length > 0) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());':
-        'if (known.length > 1) mirror.records.notify(idsOf(known), delivery.received_at, clock.now());',
+      'if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());':
+        'if (known.length > 1) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());',
     },
   },
   // The rate stays under the service's limit without being told what it is.

@@ -22,7 +22,7 @@ function stored(entries: readonly ProductEntry[], order: 'listed' | 'rated') {
   const test = testMirror();
   putProducts(test.mirror, entries);
   const ids = entries.map(({ product_id }) => product_id);
-  if (order === 'listed') test.mirror.transaction(() => test.mirror.listPlaces.note(ids, 1));
+  if (order === 'listed') test.mirror.transaction(() => test.mirror.catalogue.listPlaces.note(ids, 1));
   return test;
 }
 

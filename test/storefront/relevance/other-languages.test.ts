@@ -49,9 +49,9 @@ const first = (reader: Reader) => typed.map((text) => reader.search({ text }).hi
 
 function translated(test: TestMirror): void {
   putProducts(test.mirror, german, { language: 'de' });
-  test.mirror.transaction(() => test.mirror.languages.write(['en', 'de', 'it']));
+  test.mirror.transaction(() => test.mirror.catalogue.languages.write(['en', 'de', 'it']));
   for (const entry of italian) putProducts(test.mirror, [entry], { language: 'it' });
-  test.mirror.transaction(() => test.mirror.languages.write(['en', 'de', 'it']));
+  test.mirror.transaction(() => test.mirror.catalogue.languages.write(['en', 'de', 'it']));
 }
 
 it('a city, a country and a landmark are found by their names in each mirrored language', () => {
