@@ -266,7 +266,7 @@ describe('a key in the query', () => {
     );
     const pass = jobs.run('pass');
     const [id = 0] = sandbox.world.visible().map((product) => product.id);
-    const { records } = jobs.daemon.mirror;
+    const { records } = jobs.daemon.mirror.schedule;
     while (records.fill().failing === 0 || records.fill().never_fetched > records.fill().failing)
       await systemClock.sleep(20);
     jobs.stop();

@@ -45,6 +45,28 @@ describe('the schedule of a daemon', () => {
     expect(clock.pending()).toBe(0);
   });
 
+  it('goes on after a need that throws, which is a failure of the job', async () => {
+    let broken = true;
+    const unmet = () => {
+      if (broken) throw new Error('the disk is full');
+      return null;
+    };
+    const { clock, stopping, schedule, ran, failures } = scheduleOf(
+      (note) => [{ name: 'reads', needs: ['time'], every: minute, run: async () => note('reads') }],
+      { unmet },
+    );
+    const running = schedule.start();
+    await clock.advance(minute);
+    expect([ran, failures]).toEqual([[], ['reads: the disk is full']]);
+    expect(schedule.list()).toMatchObject([{ runs: 0, failures: 1, failure: 'the disk is full' }]);
+    broken = false;
+    await clock.advance(minute);
+    expect(ran).toEqual(['reads 12:32:00.000']);
+    expect(schedule.list()).toMatchObject([{ runs: 1, failures: 1, failure: null }]);
+    stopping.abort();
+    await running[Symbol.asyncDispose]();
+  });
+
   it('makes nothing up for that was run by hand meanwhile, unless that failed', async () => {
     const maintenance = wallClock({ at: '0 4 * * *', zone: 'UTC' });
     let fails = true;

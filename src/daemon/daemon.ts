@@ -165,7 +165,7 @@ export async function assemble(
 
 /** Returns the attempts of an operation, which continue from what an earlier process stored. */
 function attemptsOf({ mirror, files, storage }: Mirroring, operation: OperationKind): Attempts {
-  const { outcomes } = mirror;
+  const { outcomes } = mirror.status;
   return new Attempts(failingOf(outcomes.all(), operation), (at, failure) => {
     if (!files.isWell('mirror')) return;
     storage.soon(operation, () =>

@@ -1,3 +1,4 @@
+import { writeRefusal } from '../files/write-refusal.ts';
 import type { Mirroring } from './mirroring.ts';
 
 /**
@@ -37,7 +38,16 @@ export function unmetIn(mirroring: Mirroring): Unmet {
       (mirroring.sharing?.leadership.trusted() ?? true)
         ? null
         : 'the database does not confirm that this instance leads',
-    time: () => (watch.observe() ? null : 'the time is unknown: no clock confirms that of the machine'),
+    time: () => {
+      try {
+        return watch.observe() ? null : 'the time is unknown: no clock confirms that of the machine';
+      } catch (error) {
+        // After a correction of the clock, stored instants are repaired first, which a full disk refuses.
+        const refused = writeRefusal(error);
+        if (refused === null) throw error;
+        return `the stored times wait for a repair: ${refused.message}`;
+      }
+    },
     'certain-time': () => (watch.mayPrune() ? null : "the machine's clock is in doubt, or was within the hour"),
     key: () => {
       const message = ports.refusals.keyRefused();

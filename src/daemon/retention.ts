@@ -53,7 +53,7 @@ function prune({ mirror, inbox, ports, config }: Unscheduled): void {
     mirror.catalogue.images.prune(before);
     mirror.push.closures.prune(before);
     mirror.rows.prune(now);
-    mirror.renewZones(now);
+    mirror.catalogue.renewZones(now);
   });
   inbox.deliveries.prune(ago(config.retention.deliveries));
   inbox.orders.prune(ago(orderMemoryMs));

@@ -124,8 +124,19 @@ export function createSchedule(
     return true;
   }
 
+  /** Nothing that goes wrong in a job, or while its needs are asked for, reaches the loop. */
   async function attempt(entry: Entry): Promise<void> {
-    if (!mayRun(entry)) return;
+    try {
+      if (mayRun(entry)) await work(entry);
+    } catch (error) {
+      if (signal.aborted) return;
+      entry.failures += 1;
+      entry.failure = error instanceof Error ? error.message : String(error);
+      failed(error, entry.job.name);
+    }
+  }
+
+  async function work(entry: Entry): Promise<void> {
     const { job } = entry;
     const began = clock.monotonic();
     entry.last_run_at = clock.now();
@@ -138,11 +149,6 @@ export function createSchedule(
         }, signal);
       else await job.run(signal);
       entry.failure = null;
-    } catch (error) {
-      if (signal.aborted) return;
-      entry.failures += 1;
-      entry.failure = error instanceof Error ? error.message : String(error);
-      failed(error, job.name);
     } finally {
       entry.last_ms = Math.round(clock.monotonic() - began);
     }

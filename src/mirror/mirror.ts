@@ -9,43 +9,16 @@ import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
 import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AuditTable, auditTable } from './audits.ts';
-import { type AvailabilityTables, availabilityTables } from './catalogue/availability.ts';
-import { type AvailabilityContextTable, availabilityContext } from './catalogue/availability-context.ts';
-import { type CategoryTable, categoryTable } from './catalogue/categories.ts';
-import { type CheckoutInformationTable, checkoutInformationTable } from './catalogue/checkout-information.ts';
-import { type Pricing, pricingOf } from './catalogue/dates/pricing.ts';
-import { type ExperienceTables, experienceTables } from './catalogue/experiences.ts';
-import { type ImageFileTable, imageFileTable } from './catalogue/image-file/files.ts';
-import { type ImageLedger, imageLedger } from './catalogue/image-ledger.ts';
-import { type LanguageTable, languageTable } from './catalogue/languages.ts';
-import { shownProducts } from './catalogue/product/shown.ts';
-import { type ProductTables, productTables } from './catalogue/products.ts';
-import { type RemovalTable, removalTable } from './catalogue/removals.ts';
-import { type ListPlaceTable, listPlaceTable } from './catalogue/search/list-places.ts';
+import { type CatalogueTables, catalogueTables } from './catalogue/catalogue.ts';
 import { applySearchRules } from './catalogue/search/rules.ts';
-import { searchTable } from './catalogue/search.ts';
-import { type TagTables, tagTables } from './catalogue/tags.ts';
-import { type VariantTables, variantTables } from './catalogue/variants.ts';
-import { zoneTable } from './catalogue/zones.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
 import { type CheckTables, checkTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
 import { type EvidenceTable, evidenceTable } from './evidence.ts';
 import { type MirrorItself, mirrorItself } from './itself.ts';
-import { type ClosureTable, closureTable } from './push/closures.ts';
-import { type SubscriptionTable, subscriptionTable } from './push/subscriptions.ts';
-import { type TrustTable, trustTable } from './push/trust.ts';
+import { type PushTables, pushTables } from './push/push.ts';
 import { type RowRetention, rowRetention } from './rows/retention.ts';
-import { type BudgetTable, budgetTable } from './schedule/budget.ts';
-import { type InterestTable, interestTable } from './schedule/interest.ts';
-import { type JobTable, jobTable } from './schedule/jobs.ts';
-import { type OfferTable, offerTable } from './schedule/offers.ts';
-import { type RecordTable, recordTable } from './schedule/records.ts';
-import { type ShortListTable, shortListTable } from './schedule/short-lists.ts';
-import { type SiblingReads, siblingReads } from './schedule/siblings.ts';
-import { type SignalTable, signalTable } from './schedule/signals.ts';
-import { type TargetTable, targetTable } from './schedule/targets.ts';
-import { type WalkTable, walkTable } from './schedule/walks.ts';
+import { type ScheduleTables, scheduleTables } from './schedule/schedule.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
@@ -59,48 +32,19 @@ export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
   readonly feed: FeedDecision;
   /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
   standing(): FileStanding;
-  readonly products: ProductTables;
-  readonly images: ImageLedger;
-  readonly trust: TrustTable;
-  readonly closures: ClosureTable;
-  readonly availability: AvailabilityTables;
-  readonly pricing: Pricing;
-  readonly contexts: AvailabilityContextTable;
-  readonly checkoutInformation: CheckoutInformationTable;
-  readonly variants: VariantTables;
-  readonly experiences: ExperienceTables;
-  readonly tags: TagTables;
-  readonly imageFiles: ImageFileTable;
-  readonly records: RecordTable;
-  readonly walks: WalkTable;
-  readonly shortLists: ShortListTable;
-  readonly jobs: JobTable;
-  readonly budget: BudgetTable;
-  readonly signals: SignalTable;
-  readonly siblings: SiblingReads;
-  readonly interest: InterestTable;
+  readonly catalogue: CatalogueTables;
+  readonly push: PushTables;
+  readonly schedule: ScheduleTables;
   readonly changes: ChangeTable;
   readonly checks: CheckTables;
   readonly audits: AuditTable;
-  readonly offers: OfferTable;
-  readonly onSale: OnSaleTable;
-  readonly removals: RemovalTable;
   readonly evidence: EvidenceTable;
   readonly rows: RowRetention;
-  readonly outcomes: OutcomeTable;
-  readonly categories: CategoryTable;
-  readonly languages: LanguageTable;
-  readonly listPlaces: ListPlaceTable;
-  readonly subscriptions: SubscriptionTable;
+  readonly status: { readonly onSale: OnSaleTable; readonly outcomes: OutcomeTable };
   /** All or nothing. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
   /** Reports each commit that added to the change feed; by then any reader sees it. Rollbacks are not reported. */
   onChanges(listener: () => void): Disposable;
-  readonly targets: TargetTable;
-  /** Writes all zones again, for the years around now. */
-  writeZones(now: Instant): void;
-  /** Does so where the clocks of one were changed since. */
-  renewZones(now: Instant): void;
   /** Repairs instants that a wrong clock has written. Returns the number of changed rows, by table. */
   healInstants(now: Instant): Record<string, number>;
   /** Notes, once, that every record has been read. */
@@ -138,12 +82,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const writes = writesTo(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
-  const pricing = pricingOf(writes, changes);
-  const closures = closureTable(writes);
-  const shown = shownProducts(writes);
-  const search = searchTable(writes);
-  const images = imageLedger(writes);
-  const zones = zoneTable(writes);
+  const push = pushTables(writes);
   const log = logCopy(connection, path);
   const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
@@ -152,43 +91,16 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     feed: decision,
     standing: watchNames(path),
     ...itself,
-    products: productTables(writes, { changes, closures, shown, search, images, zones }),
-    images,
-    closures,
-    trust: trustTable(writes),
-    availability: availabilityTables(writes, changes),
-    pricing,
-    contexts: availabilityContext(writes),
-    checkoutInformation: checkoutInformationTable(writes, changes),
-    variants: variantTables(writes, changes, pricing),
-    experiences: experienceTables(writes, { search, changes }),
-    tags: tagTables(writes, { changes }),
-    imageFiles: imageFileTable(writes),
-    records: recordTable(writes),
-    walks: walkTable(writes),
-    shortLists: shortListTable(writes),
-    jobs: jobTable(writes),
-    budget: budgetTable(writes),
-    signals: signalTable(writes),
-    siblings: siblingReads(writes),
-    interest: interestTable(writes),
+    catalogue: catalogueTables(writes, { changes, closures: push.closures }),
+    push,
+    schedule: scheduleTables(writes),
     changes,
     checks: checkTables(writes),
     audits: auditTable(writes),
-    offers: offerTable(writes),
-    onSale: onSaleTable(writes),
     evidence: evidenceTable(writes),
-    removals: removalTable(writes, { changes, search, images }),
     rows: rowRetention(writes),
-    outcomes: outcomeTable(writes),
-    categories: categoryTable(writes),
-    languages: languageTable(writes, shown, search),
-    listPlaces: listPlaceTable(writes),
-    subscriptions: subscriptionTable(writes),
+    status: { onSale: onSaleTable(writes), outcomes: outcomeTable(writes) },
     ...telling(connection, writes, changes),
-    targets: targetTable(writes),
-    writeZones: zones.write,
-    renewZones: zones.renew,
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
       if (noteFilled(now)) optimise();

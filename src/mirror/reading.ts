@@ -19,23 +19,33 @@ import { type SignalReads, signalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
-/** The facts that questions are answered from, whether or not a daemon runs. */
+/** The facts that questions are answered from, whether or not a daemon runs: what a mirror has, without what writes. */
 export interface MirrorFacts {
-  readonly subscriptions: SubscriptionReads;
-  readonly trust: TrustReads;
-  readonly closures: ClosureReads;
+  readonly catalogue: {
+    readonly products: ProductReads;
+    readonly categories: CategoryReads;
+    readonly experiences: ExperienceReads;
+    readonly tags: TagReads;
+    readonly removals: RemovalReads;
+  };
+  readonly push: {
+    readonly closures: ClosureReads;
+    readonly trust: TrustReads;
+    readonly subscriptions: SubscriptionReads;
+  };
+  readonly schedule: {
+    readonly records: RecordReads;
+    readonly budget: BudgetReads;
+    readonly signals: SignalReads;
+    readonly interest: InterestReads;
+    readonly offers: OfferReads;
+  };
   readonly changes: ChangeReads;
-  readonly records: RecordReads;
-  readonly budget: BudgetReads;
-  readonly signals: SignalReads;
-  readonly interest: InterestReads;
-  readonly offers: OfferReads;
-  readonly products: ProductReads;
-  readonly categories: CategoryReads;
-  readonly experiences: ExperienceReads;
-  readonly tags: TagReads;
-  readonly removals: RemovalReads;
   readonly evidence: EvidenceReads;
+}
+
+/** The same, and what a storefront is shown. */
+export interface ShownFacts extends MirrorFacts {
   /** Returns what the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[];
 }
@@ -51,7 +61,7 @@ export interface DateNow {
 }
 
 /** Over a connection that cannot write. */
-export function mirrorFacts(db: Database): MirrorFacts {
+export function mirrorFacts(db: Database): ShownFacts {
   const reads = readsOf(db);
   const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
@@ -72,26 +82,28 @@ export function mirrorFacts(db: Database): MirrorFacts {
       dateNow
         .all({ product_id, date })
         .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 })),
+    catalogue: {
+      products: productReads(reads),
+      categories: categoryReads(reads),
+      experiences: experienceReads(reads),
+      tags: tagReads(reads),
+      removals: removalReads(reads),
+    },
+    push: { closures: closureReads(reads), trust: trustReads(reads), subscriptions: subscriptionReads(reads) },
+    schedule: {
+      records: recordReads(reads),
+      budget: budgetReads(reads),
+      signals: signalReads(reads),
+      interest: interestReads(reads),
+      offers: offerReads(reads),
+    },
     changes: changeReads(reads),
-    offers: offerReads(reads),
-    removals: removalReads(reads),
     evidence: evidenceReads(reads),
-    records: recordReads(reads),
-    products: productReads(reads),
-    closures: closureReads(reads),
-    trust: trustReads(reads),
-    categories: categoryReads(reads),
-    experiences: experienceReads(reads),
-    tags: tagReads(reads),
-    budget: budgetReads(reads),
-    signals: signalReads(reads),
-    interest: interestReads(reads),
-    subscriptions: subscriptionReads(reads),
   };
 }
 
 /** Opens the file as a storefront would; see `openMirrorForReading` for what is refused. */
-export function openMirrorFacts(path: string): MirrorFacts & Disposable {
+export function openMirrorFacts(path: string): ShownFacts & Disposable {
   const db = openMirrorForReading(path);
   return { ...mirrorFacts(db), [Symbol.dispose]: () => db.close() };
 }

@@ -34,7 +34,7 @@ function scheduled(records: number) {
 
 /** Microseconds for choosing the next hundred, the median of many. */
 function choosing(mirror: Mirror): { choose: number; reschedule: number } {
-  const { records: schedule } = mirror;
+  const { records: schedule } = mirror.schedule;
   const times = { choose: [] as number[], reschedule: [] as number[] };
   for (let round = 0; round < 200; round += 1) {
     const start = performance.now();
@@ -64,7 +64,7 @@ async function longestStall(work: () => Promise<void>): Promise<number> {
 }
 
 /** Chooses and prices records in slices. */
-async function price({ records: schedule }: Mirror): Promise<void> {
+async function price({ schedule: { records: schedule } }: Mirror): Promise<void> {
   let cursor = null as Parameters<typeof schedule.adaptiveAfter>[0];
   let demand = noDemand(pricesAround(1e6));
   for (let slice = 0; slice < 1000; slice += 1) {

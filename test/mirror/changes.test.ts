@@ -173,7 +173,7 @@ describe('the change feed', () => {
 
   it('of a product that returns tells what became of its dates meanwhile', async () => {
     await using harness = await filled();
-    const { products } = harness.daemon.mirror;
+    const { products } = harness.daemon.mirror.catalogue;
     const last = feed(harness).at(-1)?.seq;
     const product = open(harness);
     product.withdrawn = true;

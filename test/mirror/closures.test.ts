@@ -16,7 +16,9 @@ const entry = (product_id: number): ProductEntry => ({
 
 it('a closure is forgotten when it has been over for long; one in force stays, however old', () => {
   using test = testMirror();
-  const { closures, products, transaction } = test.mirror;
+  const { transaction } = test.mirror;
+  const { closures } = test.mirror.push;
+  const { products } = test.mirror.catalogue;
   const words = { reason: null, expected_reopening: null, alternative_product_id: null };
   const close = (product_id: number) => {
     products.store(entry(product_id), read);

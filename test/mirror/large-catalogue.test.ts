@@ -132,7 +132,7 @@ it('an entry of the list that has changed is stored by looking up: nothing goes 
   const zones = test.all<{ timezone: string }>('SELECT DISTINCT timezone FROM _zone_offset');
   expect(zones.map(({ timezone }) => timezone)).toEqual(['Asia/Kolkata', 'UTC']);
   // As a start does, which is seen (control).
-  const starting = () => test.mirror.transaction(() => test.mirror.writeZones(now));
+  const starting = () => test.mirror.transaction(() => test.mirror.catalogue.writeZones(now));
   expect(scans(starting)).toEqual(['SCAN _product', 'SCAN p']);
 });
 

@@ -95,7 +95,7 @@ it('a mirror that is opened for reading cannot be written', () => {
 
 it('a failure is new once, known while it lasts, and has ended once; what worked last stays known', () => {
   using test = testMirror();
-  const { outcomes } = test.mirror;
+  const { outcomes } = test.mirror.status;
   const failed = { affected: 2, detail: 'why' };
   expect([1, 2].map((at) => outcomes.note('prices', instant(at), failed))).toEqual(['new', 'known']);
   const row = { operation: 'prices', last_ok_at: null, failed_at: 1, noticed_at: 2, ...failed };
@@ -110,7 +110,7 @@ it('a failure is new once, known while it lasts, and has ended once; what worked
 
 it('failures of one walk are counted together, and those before it are not', () => {
   using test = testMirror();
-  const { outcomes } = test.mirror;
+  const { outcomes } = test.mirror.status;
   const meet = (at: number, started_at: number, affected: number) => {
     test.mirror.transaction(() =>
       outcomes.failedFurther('image-urls', { at: instant(at), started_at: instant(started_at), affected }),

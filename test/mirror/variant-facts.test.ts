@@ -53,7 +53,8 @@ it('what is no list is not said, and a list has what is of its type', () => {
 it('a read of the variants is believed of those that availability brought while it was under way', () => {
   using test = testMirror();
   putProducts(test.mirror, [productOf(1)]);
-  const { variants, transaction } = test.mirror;
+  const { transaction } = test.mirror;
+  const { variants } = test.mirror.catalogue;
   const read = {
     product_id: 1,
     language: 'en',

@@ -116,7 +116,7 @@ describe('through the storefront interface a reader', () => {
     }
     const told = () => {
       using facts = openMirrorFacts(mirror);
-      return facts.interest.of(product_id).windows.filter(({ part }) => part === noDate);
+      return facts.schedule.interest.of(product_id).windows.filter(({ part }) => part === noDate);
     };
     while (told().length === 0) {
       await setImmediate();

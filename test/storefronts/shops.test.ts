@@ -118,7 +118,7 @@ function formIn(html: string, action: string): Record<string, string> {
 
 describe('a product page, in PHP and in Python', needs('php', 'python3'), () => {
   it('tells the daemon what was looked at, and of which date', async () => {
-    const { interest } = daemon.mirror;
+    const { interest } = daemon.mirror.schedule;
     const told = () => interest.of(ids.instead).windows.map(({ part, views }) => [part, Math.round(views)]);
     await page(`/product/${ids.instead}?date=${dateIn(40)}`);
     await page('/product/999999999');

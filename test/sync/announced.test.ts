@@ -110,7 +110,7 @@ it.each(['flag', 'refuse'] as const)(
 
 it('a second closure that names no alternative keeps that of the first, and takes a new one', () => {
   using test = testMirror();
-  const { closures } = test.mirror;
+  const { closures } = test.mirror.push;
   const db = new Database(test.mirror.path);
   db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
   db.close();
@@ -137,7 +137,8 @@ it('explain counts a retry as one call, and not as two thousand a day', async ()
   const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
   const calls = () => explainProduct(harness.daemon.ports, id)?.calls_per_day ?? 0;
   const before = calls();
-  const { records, transaction } = harness.daemon.mirror;
+  const { transaction } = harness.daemon.mirror;
+  const { records } = harness.daemon.mirror.schedule;
   const at = harness.clock.now();
   const due = { at: instant(at + 30_000), reason: 'retry' } as const;
   transaction(() => {

@@ -24,7 +24,8 @@ function idOf(harness: VirtualHarness, index = 0): number {
 }
 
 function records({ daemon }: VirtualHarness): RecordFacts[] {
-  const { records, products } = daemon.mirror;
+  const { records } = daemon.mirror.schedule;
+  const { products } = daemon.mirror.catalogue;
   return [0, ...products.ids()].flatMap((id) => records.ofProduct(id));
 }
 

@@ -108,7 +108,7 @@ describe('what is declared is kept', () => {
 
   it('says which products on sale no working subscription covers', async () => {
     await using at = await subscriptionHarness([{ ...declaredAll, categories: ['even'] }], { products: 5 });
-    const { subscriptions } = at.test.mirror;
+    const { subscriptions } = at.test.mirror.push;
     expect(subscriptions.uncovered(2)).toEqual({
       count: 5,
       products: [

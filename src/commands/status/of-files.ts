@@ -23,10 +23,10 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: In
       storage: null,
       storefront: null,
       jobs: null,
-      snapshot: snapshotStatus(config.snapshot, config.mirror.path, failingOf(mirror.status.outcomes, 'snapshot'), now),
+      snapshot: snapshotStatus(config.snapshot, config.mirror.path, failingOf(mirror.outcomes, 'snapshot'), now),
       backup: backupStatus(config.backup, {
         filled_at: mirror.filled_at,
-        failing: failingOf(mirror.status.outcomes, 'backup'),
+        failing: failingOf(mirror.outcomes, 'backup'),
         now,
       }),
       database: null,

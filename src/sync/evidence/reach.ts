@@ -233,7 +233,7 @@ export function subscriptionRefused(
   put_at: number | null,
 ): ReturnType<typeof judgeSubscriptionRead> {
   const { mirror, clock } = ports;
-  const { offers } = mirror;
+  const { offers } = mirror.schedule;
   const now = clock.now();
   const meant = offers.isOffered('subscription')
     ? judgeSubscriptionRead(status, offers.find('subscription'), { put_at, now })

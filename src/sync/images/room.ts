@@ -14,7 +14,7 @@ const roomShare = 0.02;
  * Creates the disk budget of image files, `disk` bytes together. Once a file did not fit, the budget counts as full for
  * all runs until the files take clearly less space.
  */
-export function imageRoom({ imageFiles }: Mirror, disk: number): { measure(): Room } {
+export function imageRoom({ catalogue: { imageFiles } }: Mirror, disk: number): { measure(): Room } {
   let enoughBelow: number | null = null;
   return {
     measure: () => {

@@ -209,7 +209,7 @@ function close(
 }
 
 /** Returns whether a notification has announced a reopening since, regardless of reads. */
-function wasReopened({ trust }: Sync['mirror'], { product_id, notified_at }: StoredClosure): boolean {
+function wasReopened({ push: { trust } }: Sync['mirror'], { product_id, notified_at }: StoredClosure): boolean {
   return trust
     .noticesOf(product_id)
     .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);

@@ -21,7 +21,8 @@ interface CompleteWalk {
 /** Judges the products missing from a complete walk over the primary list. */
 export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
   const { mirror, policy, clock } = ports;
-  const { removals, evidence } = mirror;
+  const { evidence } = mirror;
+  const { removals } = mirror.catalogue;
   removals.note({ ...walk, now: clock.now(), included: policy.included });
   const absent = removals.absent();
   const missing = new Set(absent.map(({ product_id }) => product_id));

@@ -8,7 +8,7 @@ const dayMs = 86_400_000;
 
 export interface CatalogueFacts {
   readonly policy: Policy;
-  readonly mirror: Pick<MirrorFacts, 'budget' | 'categories' | 'experiences' | 'tags'>;
+  readonly mirror: MirrorFacts;
 }
 
 /** Returns the counts of the mirrored catalogue for a plan. */

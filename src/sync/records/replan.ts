@@ -48,7 +48,8 @@ export function beginReplanning(ports: Sync): void {
 }
 
 function replanNext(ports: Sync): 'more' | 'done' {
-  const { products, targets, records } = ports.mirror;
+  const { products } = ports.mirror.catalogue;
+  const { targets, records } = ports.mirror.schedule;
   const after = targets.replannedTo();
   if (after === null) return 'done';
   return ports.mirror.transaction(() => {

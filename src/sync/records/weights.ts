@@ -34,7 +34,7 @@ export interface ProductWeight extends Interest {
 interface WeightPorts {
   readonly clock: Clock;
   readonly policy: Policy;
-  readonly mirror: Pick<MirrorFacts, 'interest'>;
+  readonly mirror: MirrorFacts;
 }
 
 /** The number of products between two turns of the event loop. */
@@ -101,11 +101,8 @@ export const interestMemoryMs = 300 * 86_400_000;
 export const noDate = -1;
 
 /** Adds up the interest in all visible products. */
-export async function surveyInterest(
-  ports: WeightPorts & { readonly mirror: Pick<MirrorFacts, 'products'> },
-  signal: AbortSignal,
-): Promise<SurveyedInterest> {
-  const { products } = ports.mirror;
+export async function surveyInterest(ports: WeightPorts, signal: AbortSignal): Promise<SurveyedInterest> {
+  const { products } = ports.mirror.catalogue;
   const among = { products: products.count(), most: Number.MAX_VALUE };
   let [all, views, viewed, split] = [noInterest, 0, 0, [] as number[]];
   for (let after = -1; !signal.aborted; ) {

@@ -36,7 +36,7 @@ export interface ExplainedClaim {
 
 /** Explains the claims about a product. */
 export function explainClaims(
-  { evidence }: Pick<MirrorFacts, 'evidence'>,
+  { evidence }: MirrorFacts,
   product_id: number,
   read: readonly RecordDetail[],
   by: { datesOf: (resource: Resource, part: number) => Dates; extent: Policy['extent']; now: number },

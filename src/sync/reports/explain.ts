@@ -130,10 +130,7 @@ export function explainProduct(
   }: {
     readonly clock: Clock;
     readonly policy: Policy;
-    readonly mirror: Pick<
-      MirrorFacts,
-      'products' | 'records' | 'evidence' | 'closures' | 'trust' | 'interest' | 'budget' | 'signals'
-    >;
+    readonly mirror: MirrorFacts;
   },
   product_id: number,
 ): Explanation | null {
@@ -193,13 +190,13 @@ export function explainProduct(
   };
 }
 
-function throttledUntil({ budget }: Pick<MirrorFacts, 'budget'>, product_id: number, now: number): number | null {
+function throttledUntil({ schedule: { budget } }: MirrorFacts, product_id: number, now: number): number | null {
   const learned = budget.learned();
   const rest = learned === null ? null : restOf(learned, product_id, now);
   return rest?.alone === 1 ? rest.until : null;
 }
 
-function announcersOf({ trust }: Pick<MirrorFacts, 'trust'>, product_id: number): Explanation['announced_by'] {
+function announcersOf({ push: { trust } }: MirrorFacts, product_id: number): Explanation['announced_by'] {
   return trust
     .announcers({ product_id, change_type: 'product_details_update' })
     .map(({ subscription_id, announced, announceable, trusted }) => ({

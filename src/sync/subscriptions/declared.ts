@@ -2,7 +2,8 @@ import { type EpochState, standingOf } from '../../domain/push/callback-epoch.ts
 import type { DeclaredSubscription, HeldSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
 import { wantedParts } from '../../domain/push/subscription-parts.ts';
 import type { SelfTest } from '../../domain/push/subscription-step.ts';
-import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
+import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
 import type { Sync } from '../records/context.ts';
 import type { OwnAddresses } from './callback.ts';
@@ -32,11 +33,6 @@ export interface SubscriptionSettings {
   readonly grace: number;
 }
 
-/** The facts from which subscriptions are built. */
-interface DeclarationFacts {
-  readonly subscriptions: SubscriptionReads;
-}
-
 /**
  * Returns the subscriptions that the service should have. Those with `entities: mirrored` wait until the lists have
  * been read once.
@@ -45,7 +41,7 @@ export function wantedSubscriptions({
   mirror,
   settings,
 }: {
-  readonly mirror: DeclarationFacts;
+  readonly mirror: MirrorFacts;
   readonly settings: Pick<SubscriptionSettings, 'declared' | 'most'>;
 }): {
   readonly wanted: WantedSubscription[];
@@ -68,7 +64,7 @@ export function wantedSubscriptions({
   return { wanted, waiting: declared.filter(isWaiting).map(({ id }) => id) };
 }
 
-function entitiesOf(mirror: DeclarationFacts, declared: DeclaredSubscription): readonly number[] | null {
+function entitiesOf(mirror: MirrorFacts, declared: DeclaredSubscription): readonly number[] | null {
   const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
   if (type === 'products_i_sell') return null;
   return entities === 'mirrored'

@@ -1,5 +1,6 @@
 import type { UncoveredProduct } from '../../mirror/push/covering.ts';
-import type { StoredSubscription, SubscriptionReads } from '../../mirror/push/subscriptions.ts';
+import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
 import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
 
 /** A subscription in the list: its declaration and the stored facts about it. The service is not called. */
@@ -37,7 +38,7 @@ const uncoveredShown = 20;
 
 /** Lists the subscriptions from the mirror file alone, whether or not a daemon runs. */
 export function listSubscriptions(
-  mirror: { readonly subscriptions: SubscriptionReads },
+  mirror: MirrorFacts,
   settings: Pick<SubscriptionSettings, 'declared' | 'most'>,
 ): SubscriptionList {
   const { wanted, waiting } = wantedSubscriptions({ mirror, settings });

@@ -1,0 +1,72 @@
+import type { Instant } from '../../clock.ts';
+import type { Writes } from '../../sqlite/statements.ts';
+import type { ChangeTable } from '../changes/changes.ts';
+import type { ClosureTable } from '../push/closures.ts';
+import { type AvailabilityTables, availabilityTables } from './availability.ts';
+import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
+import { type CategoryTable, categoryTable } from './categories.ts';
+import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
+import { type Pricing, pricingOf } from './dates/pricing.ts';
+import { type ExperienceTables, experienceTables } from './experiences.ts';
+import { type ImageFileTable, imageFileTable } from './image-file/files.ts';
+import { type ImageLedger, imageLedger } from './image-ledger.ts';
+import { type LanguageTable, languageTable } from './languages.ts';
+import { shownProducts } from './product/shown.ts';
+import { type ProductTables, productTables } from './products.ts';
+import { type RemovalTable, removalTable } from './removals.ts';
+import { type ListPlaceTable, listPlaceTable } from './search/list-places.ts';
+import { searchTable } from './search.ts';
+import { type TagTables, tagTables } from './tags.ts';
+import { type VariantTables, variantTables } from './variants.ts';
+import { zoneTable } from './zones.ts';
+
+/** What the service has said about its products, and what follows from it for shops. */
+export interface CatalogueTables {
+  readonly products: ProductTables;
+  readonly images: ImageLedger;
+  readonly availability: AvailabilityTables;
+  readonly pricing: Pricing;
+  readonly contexts: AvailabilityContextTable;
+  readonly checkoutInformation: CheckoutInformationTable;
+  readonly variants: VariantTables;
+  readonly experiences: ExperienceTables;
+  readonly tags: TagTables;
+  readonly imageFiles: ImageFileTable;
+  readonly removals: RemovalTable;
+  readonly categories: CategoryTable;
+  readonly languages: LanguageTable;
+  readonly listPlaces: ListPlaceTable;
+  /** Writes all zones again, for the years around now. */
+  writeZones(now: Instant): void;
+  /** Does so where the clocks of one were changed since. */
+  renewZones(now: Instant): void;
+}
+
+export function catalogueTables(
+  writes: Writes,
+  { changes, closures }: { readonly changes: ChangeTable; readonly closures: ClosureTable },
+): CatalogueTables {
+  const pricing = pricingOf(writes, changes);
+  const shown = shownProducts(writes);
+  const search = searchTable(writes);
+  const images = imageLedger(writes);
+  const zones = zoneTable(writes);
+  return {
+    products: productTables(writes, { changes, closures, shown, search, images, zones }),
+    images,
+    availability: availabilityTables(writes, changes),
+    pricing,
+    contexts: availabilityContext(writes),
+    checkoutInformation: checkoutInformationTable(writes, changes),
+    variants: variantTables(writes, changes, pricing),
+    experiences: experienceTables(writes, { search, changes }),
+    tags: tagTables(writes, { changes }),
+    imageFiles: imageFileTable(writes),
+    removals: removalTable(writes, { changes, search, images }),
+    categories: categoryTable(writes),
+    languages: languageTable(writes, shown, search),
+    listPlaces: listPlaceTable(writes),
+    writeZones: zones.write,
+    renewZones: zones.renew,
+  };
+}

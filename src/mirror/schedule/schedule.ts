@@ -1,0 +1,40 @@
+import type { Writes } from '../../sqlite/statements.ts';
+import { type BudgetTable, budgetTable } from './budget.ts';
+import { type InterestTable, interestTable } from './interest.ts';
+import { type JobTable, jobTable } from './jobs.ts';
+import { type OfferTable, offerTable } from './offers.ts';
+import { type RecordTable, recordTable } from './records.ts';
+import { type ShortListTable, shortListTable } from './short-lists.ts';
+import { type SiblingReads, siblingReads } from './siblings.ts';
+import { type SignalTable, signalTable } from './signals.ts';
+import { type TargetTable, targetTable } from './targets.ts';
+import { type WalkTable, walkTable } from './walks.ts';
+
+/** What is to be read, when and why, and what became of it. */
+export interface ScheduleTables {
+  readonly records: RecordTable;
+  readonly walks: WalkTable;
+  readonly shortLists: ShortListTable;
+  readonly jobs: JobTable;
+  readonly budget: BudgetTable;
+  readonly signals: SignalTable;
+  readonly siblings: SiblingReads;
+  readonly interest: InterestTable;
+  readonly offers: OfferTable;
+  readonly targets: TargetTable;
+}
+
+export function scheduleTables(writes: Writes): ScheduleTables {
+  return {
+    records: recordTable(writes),
+    walks: walkTable(writes),
+    shortLists: shortListTable(writes),
+    jobs: jobTable(writes),
+    budget: budgetTable(writes),
+    signals: signalTable(writes),
+    siblings: siblingReads(writes),
+    interest: interestTable(writes),
+    offers: offerTable(writes),
+    targets: targetTable(writes),
+  };
+}
