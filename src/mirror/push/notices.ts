@@ -6,7 +6,7 @@ import { textResources } from '../../domain/schedule/resources.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { working } from './working.ts';
+import { working } from './covering.ts';
 
 /** A change that a read found and somebody should announce. */
 export interface ExpectedNotice extends Expectation {
