@@ -8,8 +8,9 @@ import { type TagReads, tagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { type ClosureReads, closureReads } from './push/closures.ts';
+import { type GapReads, gapReads } from './push/gaps.ts';
+import { type NoticeReads, noticeReads } from './push/notices.ts';
 import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.ts';
-import { type TrustReads, trustReads } from './push/trust.ts';
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
 import { type InterestReads, interestReads } from './schedule/interest.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
@@ -28,7 +29,8 @@ export interface MirrorFacts {
   };
   readonly push: {
     readonly closures: ClosureReads;
-    readonly trust: TrustReads;
+    readonly gaps: GapReads;
+    readonly notices: NoticeReads;
     readonly subscriptions: SubscriptionReads;
   };
   readonly schedule: {
@@ -86,7 +88,12 @@ export function mirrorFacts(db: Database): ShownFacts {
       experiences: experienceReads(reads),
       tags: tagReads(reads),
     },
-    push: { closures: closureReads(reads), trust: trustReads(reads), subscriptions: subscriptionReads(reads) },
+    push: {
+      closures: closureReads(reads),
+      gaps: gapReads(reads),
+      notices: noticeReads(reads),
+      subscriptions: subscriptionReads(reads),
+    },
     schedule: {
       records: recordReads(reads),
       budget: budgetReads(reads),

@@ -320,6 +320,30 @@ describe('single flight', () => {
     expect(test.calls()).toBe(2);
   });
 
+  it('sends the next call for a window after the one on its way was answered, or a second after it was sent', async () => {
+    await using test = await filled();
+    const { harness, ports, product } = test;
+    const ask = () => checkBeforeOrder(ports, { product_id: product.id, date }, never);
+    const path = `/${product.id}/availability`;
+    await harness.drive(harness.clock.sleep(5000));
+    for (const [delay_ms, sentBy_ms] of [
+      [600, 600],
+      [5000, 1000],
+    ] as const) {
+      harness.sandbox.faults.add({ kind: 'delay', ms: delay_ms, path, times: 1 });
+      const before = test.calls();
+      const all = [ask()];
+      await isSent(test);
+      all.push(ask());
+      await harness.drive(harness.clock.sleep(sentBy_ms - 100));
+      expect(test.calls() - before).toBe(1);
+      await harness.drive(harness.clock.sleep(200));
+      expect(test.calls() - before).toBe(2);
+      await harness.drive(Promise.all(all));
+      await harness.drive(harness.clock.sleep(5000));
+    }
+  });
+
   it('goes on for the others when one leaves, and is given up unsent when the last one does', async () => {
     await using test = await filled();
     const { harness, ports, product } = test;

@@ -235,7 +235,7 @@ describe('the promise before the limit', () => {
 
   it('holds for products that a subscription covers', needs('time'), async () => {
     await using test = await notifiedHarness({}, { cadence: { products: '28d' } });
-    expect(test.harness.daemon.mirror.push.trust.covered()).toBe(30);
+    expect(test.harness.daemon.mirror.push.subscriptions.covered()).toBe(30);
     for (let passed = 0; passed < 9; passed += 1) {
       await test.live(day, hour);
       expect(oldest(test.harness)).toBeLessThan(7);

@@ -12,8 +12,8 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
-const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.push.trust.gaps(10);
-const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.push.trust.covered();
+const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.push.gaps.gaps(10);
+const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.push.subscriptions.covered();
 const subscription = (test: NotifiedHarness) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
 
 describe('with a subscription', () => {
@@ -313,7 +313,7 @@ it('a subscription that the service lost and found again has what it covers read
   const { mirror, clock } = test.harness.daemon.ports;
   mirror.transaction(() => {
     mirror.push.subscriptions.missing('all', clock.now());
-    mirror.push.subscriptions.cover();
+    mirror.push.subscriptions.cover(clock.now());
   });
   const chores = () => test.harness.drive(runChores(test.harness.daemon.ports, never));
   await chores();
@@ -339,7 +339,7 @@ describe('coverage that is lost', () => {
         WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
     expect(late()).toBe(30);
     const { mirror } = test.harness.daemon.ports;
-    mirror.transaction(() => mirror.push.trust.trust('all', { announced: 0, announceable: 9 }, 0));
+    mirror.transaction(() => mirror.push.subscriptions.judged('all', { announced: 0, announceable: 9 }, 0));
     for (const looks of [0, 1]) {
       await updateCoverage(test.harness.daemon.ports, abortedAfter(looks));
       // Whatever it did before it ended: what is not covered any more has the usual cadence again.
@@ -388,8 +388,8 @@ describe('a subscription that silently stops', () => {
     await test.live(day + hour, hour);
     const { mirror, clock } = test.harness.daemon.ports;
     mirror.transaction(() => {
-      mirror.push.trust.openGap(subscription_id, instant(clock.now() - day));
-      if (to !== null) mirror.push.trust.endGap(subscription_id, instant(to));
+      mirror.push.gaps.openGap(subscription_id, instant(clock.now() - day));
+      if (to !== null) mirror.push.gaps.endGap(subscription_id, instant(to));
     });
     test.harness.sandbox.setSending('all', 'none');
     const ids = test.ids().slice(0, 15);

@@ -303,7 +303,7 @@ describe('in src/sync', () => {
     expect(texts.length).toBeGreaterThan(50);
     expect(decidingIn(texts)).toEqual([
       // In the words for the shopper.
-      "sync/checks/live-result.ts: return read.status === 401 ? 'key-refused' : 'service-refused';",
+      "sync/checks/live-read.ts: return read.status === 401 ? 'key-refused' : 'service-refused';",
       // What has been decided, handed on.
       "sync/records/settle.ts: | { readonly kind: 'key-refused' };",
       "sync/records/settle.ts: if (to === 'key') return { kind: 'key-refused' };",

@@ -1,7 +1,9 @@
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { WantedSubscription } from '../../src/domain/push/subscription.ts';
 import { expectNotices } from '../../src/sync/notifications/trust.ts';
+import { healMirror } from '../../src/sync/records/heal-instants.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { testSync } from '../fakes/test-sync.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
@@ -23,13 +25,13 @@ it('a change since a read that a wrong clock dated counts against nobody', () =>
   mirror.transaction(() =>
     expectNotices(testSync({ mirror }), { product_id: 1, sent_at: now }, { ...closed, before_at: wrong }),
   );
-  expect(mirror.push.trust.ripe(now)).toEqual([]);
+  expect(mirror.push.notices.ripe(now)).toEqual([]);
 });
 
 it('a change that was found while the clock was wrong does not stand in the way of those found since', () => {
   using test = testMirror();
   const { mirror } = test;
-  for (const sent_at of [wrong, now])
+  for (const sent_at of [wrong, now]) {
     mirror.transaction(() =>
       expectNotices(
         testSync({ mirror }),
@@ -37,7 +39,9 @@ it('a change that was found while the clock was wrong does not stand in the way 
         { ...closed, before_at: instant(now - 1000) },
       ),
     );
-  expect(mirror.push.trust.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
+    healMirror(mirror, now);
+  }
+  expect(mirror.push.notices.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
 });
 
 it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
@@ -50,11 +54,19 @@ it('a subscription that began to cover a product while the clock was wrong can m
   mirror.transaction(() => {
     mirror.push.subscriptions.declare([wanted]);
     mirror.push.subscriptions.learn('all', { ...held, status: 'active', entity_ids, at: now });
-    mirror.push.subscriptions.cover();
-    for (const at of [wrong, now]) mirror.push.trust.cover(instant(at), 10);
+    mirror.push.subscriptions.cover(instant(wrong));
   });
+  healMirror(mirror, now);
   const change = { product_id, change_type: 'checkout_disabled', since_at: now, found_at: now } as const;
-  expect(mirror.push.trust.announcers(change)).toMatchObject([{ covered_since: now }]);
+  expect(mirror.push.notices.announcers(change)).toMatchObject([{ covered_since: now }]);
+  // As a version wrote it that noted this a minute later.
+  const db = new Database(mirror.path);
+  db.exec('UPDATE _subscription_product SET since_at = NULL');
+  db.close();
+  expect(mirror.push.notices.announcers(change)).toEqual([]);
+  const later = instant(now + 60_000);
+  mirror.transaction(() => mirror.push.subscriptions.cover(later));
+  expect(mirror.push.notices.announcers(change)).toMatchObject([{ covered_since: later }]);
 });
 
 it('a change that a cache hid from the read after its announcement was announced', () => {
@@ -67,5 +79,5 @@ it('a change that a cache hid from the read after its announcement was announced
       { ...closed, before_at: instant(now - 600_000) },
     ),
   );
-  expect(mirror.push.trust.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
+  expect(mirror.push.notices.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
 });

@@ -40,201 +40,176 @@ export function unknownText({ filled_at, known_since }: WeekReport): string | nu
     : `Changes are kept since ${minuteOf(known_since)}: what happened before in this week is not known.`;
 }
 
-export function partsOf(report: WeekReport): ReportPart[] {
-  return [
-    productsPart(report),
-    pricesPart(report),
-    imagesPart(report),
-    subscriptionPart(report),
-    truthPart(report),
-    checkoutPart(report),
-    searchesPart(report),
-  ];
-}
+/** Cells of a row, by their headings. */
+type Columns<Row> = Readonly<Record<string, (row: Row) => string>>;
 
-function productsPart({ products }: WeekReport): ReportPart {
-  const { added, returned, withdrawn, closed, reopened } = products;
-  const listed = (caption: string, events: readonly ProductEvent[]) =>
-    tableOf(caption, ['product', 'title', 'when'], events, (event) => [...named(event), minuteOf(event.at)]);
-  const said = (word: string | null) => word?.replaceAll('_', ' ') ?? 'not said';
-  return {
+const named = {
+  product: ({ product_id }: { readonly product_id: number }) => String(product_id),
+  title: ({ title }: { readonly title: string | null }) => title ?? 'without a title',
+};
+const when = { ...named, when: ({ at }: ProductEvent) => minuteOf(at) };
+const why = { ...when, why: ({ reason }: ProductEvent) => statedText(reason) };
+
+/** The parts of a report, in their order. */
+const parts: readonly {
+  readonly title: string;
+  says(report: WeekReport): readonly string[];
+  tables(report: WeekReport): readonly (readonly ReportTable[])[];
+}[] = [
+  {
     title: 'Products',
-    says: [added, returned, withdrawn, closed, reopened].every(isEmpty)
-      ? ['Nothing came, went, closed or opened.']
-      : [],
-    tables: [
-      ...listed('New', added),
-      ...listed('Back after having been withdrawn', returned),
-      ...tableOf('Withdrawn', ['product', 'title', 'when', 'why'], withdrawn, (event) => [
-        ...named(event),
-        minuteOf(event.at),
-        said(event.reason),
-      ]),
-      ...tableOf('Closed', ['product', 'title', 'when', 'why', 'opens'], closed, (event) => [
-        ...named(event),
-        minuteOf(event.at),
-        said(event.reason),
-        said(event.expected_reopening),
-      ]),
-      ...listed('On sale again', reopened),
+    says: ({ products }) => (Object.values(products).every(isEmpty) ? ['Nothing came, went, closed or opened.'] : []),
+    tables: ({ products: { added, returned, withdrawn, closed, reopened } }) => [
+      tableOf('New', added, when),
+      tableOf('Back after having been withdrawn', returned, when),
+      tableOf('Withdrawn', withdrawn, why),
+      tableOf('Closed', closed, { ...why, opens: ({ expected_reopening }) => statedText(expected_reopening) }),
+      tableOf('On sale again', reopened, when),
     ],
-  };
-}
-
-function pricesPart({ prices, currency }: WeekReport): ReportPart {
-  const { products, dates } = prices;
-  const money = (amount: number) => moneyText(amount, currency ?? '');
-  const by = (move: TitledMove) => [money(move.old), money(move.new), percent(move)];
-  const headings = ['was', 'is', 'by'];
-  return {
+  },
+  {
     title: 'Prices',
-    says: [
+    says: ({ prices: { products, dates } }) => [
       `Prices of products: ${number(products.moved)} moved, ${number(products.up)} up and ${number(products.down)} down.`,
       `Lowest prices of dates: ${number(dates.moved)} moved, ${number(dates.up)} up and ${number(dates.down)} down, of ${number(dates.products)} products.`,
     ],
-    tables: [
-      ...tableOf('The biggest moves of products', ['product', 'title', ...headings], products.biggest, (move) => [
-        ...named(move),
-        ...by(move),
-      ]),
-      ...tableOf(
-        'The biggest of dates, one a product',
-        ['product', 'title', 'date', ...headings],
-        dates.biggest,
-        (move) => [...named(move), move.date ?? '', ...by(move)],
-      ),
-    ],
-  };
-}
-
-function imagesPart(report: WeekReport): ReportPart {
-  const { must_go, went, credit_changes } = report.images;
-  return {
+    tables: ({ prices: { products, dates }, currency }) => {
+      const money = (amount: number) => moneyText(amount, currency ?? '');
+      const move: Columns<TitledMove> = { was: (each) => money(each.old), is: (each) => money(each.new), by: percent };
+      return [
+        tableOf('The biggest moves of products', products.biggest, { ...named, ...move }),
+        tableOf('The biggest of dates, one a product', dates.biggest, {
+          ...named,
+          date: ({ date }) => date ?? '',
+          ...move,
+        }),
+      ];
+    },
+  },
+  {
     title: 'Images and their licences',
-    says: [
-      went.length === 0
-        ? 'No image was taken down.'
-        : `Taken down: ${number(went.length)}. Remove them from wherever else you have copied them.`,
-      ...(must_go.length === 0
-        ? []
-        : [
-            `To go soon: ${number(imagesDue(report))} of ${number(must_go.length)} products were not confirmed for 12 days, and are hidden after 14.`,
-          ]),
+    says: (report) => {
+      const { must_go, went } = report.images;
+      const soon = `To go soon: ${number(imagesDue(report))} of ${number(must_go.length)} products were not confirmed for 12 days, and are hidden after 14.`;
+      return [
+        went.length === 0
+          ? 'No image was taken down.'
+          : `Taken down: ${number(went.length)}. Remove them from wherever else you have copied them.`,
+        ...(must_go.length === 0 ? [] : [soon]),
+      ];
+    },
+    tables: ({ images: { must_go, went, credit_changes } }) => [
+      tableOf('Taken down', went, {
+        ...named,
+        image: ({ image_key }) => image_key,
+        credit: ({ credit }) => credit ?? 'none',
+        when: ({ withdrawn_at }) => minuteOf(withdrawn_at),
+        because: ({ cause }) => (cause === 'image' ? 'a read without it' : 'product withdrawn'),
+      }),
+      tableOf('Hidden unless they are confirmed', must_go, {
+        ...named,
+        images: ({ images }) => number(images),
+        'hidden from': ({ hidden_from }) => minuteOf(hidden_from),
+      }),
+      tableOf('Other credits', credit_changes, {
+        ...named,
+        image: ({ image_key }) => image_key,
+        was: (change) => change.old ?? 'none',
+        is: (change) => change.new ?? 'none',
+      }),
     ],
-    tables: [
-      ...tableOf('Taken down', ['product', 'title', 'image', 'credit', 'when', 'because'], went, (image) => [
-        ...named(image),
-        image.image_key,
-        image.credit ?? 'none',
-        minuteOf(image.withdrawn_at),
-        image.cause === 'image' ? 'a read without it' : 'product withdrawn',
-      ]),
-      ...tableOf('Hidden unless they are confirmed', ['product', 'title', 'images', 'hidden from'], must_go, (late) => [
-        ...named(late),
-        number(late.images),
-        minuteOf(late.hidden_from),
-      ]),
-      ...tableOf('Other credits', ['product', 'title', 'image', 'was', 'is'], credit_changes, (change) => [
-        ...named(change),
-        change.image_key,
-        change.old ?? 'none',
-        change.new ?? 'none',
-      ]),
-    ],
-  };
-}
-
-function subscriptionPart({ sold_without_subscription: { covers_sales, products } }: WeekReport): ReportPart {
-  const covered = 'The subscription to what you sell may cover them: only the service knows.';
-  return {
+  },
+  {
     title: 'Sold without a subscription',
-    says:
+    says: ({ sold_without_subscription: { covers_sales, products } }) => [
       products.length === 0
-        ? ['None: every product that was sold is covered, or none was sold.']
-        : [
-            `Products sold that no working subscription covers: ${number(products.length)}. Their changes are found only by reading.`,
-            ...(covers_sales === 1 ? [covered] : []),
-          ],
-    tables: tableOf('Those that sold most', ['product', 'title', 'tickets', 'orders judged'], products, (sale) => [
-      ...named(sale),
-      number(sale.tickets),
-      number(sale.orders),
-    ]),
-  };
-}
-
-function truthPart({ truth }: WeekReport): ReportPart {
-  const title = 'Outdated data shown';
-  const text = truth === null ? null : outdatedText(truth);
-  const says =
-    truth === null
-      ? 'Not known: random reads are kept for seven days.'
-      : text === null
-        ? `We ${cannotTell(truth)}.`
-        : `${text} of what shoppers see is outdated, by ${number(truth.audited)} random reads of the last seven days.`;
-  return { title, says: [says], tables: [] };
-}
-
-function checkoutPart({ checkout }: WeekReport): ReportPart {
-  const { checks, wrong, orders, orders_wrong, rate, unknown, unanswered, worst } = checkout;
-  const apart = `Not counted: ${number(unknown)} about dates that the mirror did not have, ${number(unanswered)} that the service did not answer.`;
-  return {
+        ? 'None: every product that was sold is covered, or none was sold.'
+        : `Products sold that no working subscription covers: ${number(products.length)}. Their changes are found only by reading.`,
+      ...(products.length > 0 && covers_sales === 1
+        ? ['The subscription to what you sell may cover them: only the service knows.']
+        : []),
+    ],
+    tables: ({ sold_without_subscription: { products } }) => [
+      tableOf('Those that sold most', products, {
+        ...named,
+        tickets: ({ tickets }) => number(tickets),
+        'orders judged': ({ orders }) => number(orders),
+      }),
+    ],
+  },
+  {
+    title: 'Outdated data shown',
+    says: ({ truth }) => {
+      if (truth === null) return ['Not known: random reads are kept for seven days.'];
+      const text = outdatedText(truth);
+      if (text === null) return [`We ${cannotTell(truth)}.`];
+      return [
+        `${text} of what shoppers see is outdated, by ${number(truth.audited)} random reads of the last seven days.`,
+      ];
+    },
+    tables: () => [],
+  },
+  {
     title: 'Wrong at checkout',
-    says: [
+    says: ({ checkout: { checks, wrong, orders, orders_wrong, rate, unknown, unanswered, ...said } }) => [
       ...(rate === null
         ? ['No check and no order has shown whether the mirror was right.']
         : [
             `At most ${number(orders_wrong)} of ${number(orders)} orders were lost because the mirror was wrong; ${number(wrong)} of ${number(checks)} checks found it wrong before an order.`,
-            `What was wrong: ${number(checkout.said_available)} times what was shown could not be had, ${number(checkout.said_sold_out)} times what could be had was not shown, ${number(checkout.said_price)} times the price was another.`,
+            `What was wrong: ${number(said.said_available)} times what was shown could not be had, ${number(said.said_sold_out)} times what could be had was not shown, ${number(said.said_price)} times the price was another.`,
           ]),
-      ...(unknown + unanswered === 0 ? [] : [apart]),
+      ...(unknown + unanswered === 0
+        ? []
+        : [
+            `Not counted: ${number(unknown)} about dates that the mirror did not have, ${number(unanswered)} that the service did not answer.`,
+          ]),
     ],
-    tables: tableOf(
-      'Products that were wrong most often',
-      ['product', 'title', 'orders', 'wrong orders', 'checks', 'wrong checks'],
-      worst,
-      (product) => [
-        ...named(product),
-        ...[product.orders, product.orders_wrong, product.checks, product.wrong].map(number),
-      ],
-    ),
-  };
-}
+    tables: ({ checkout: { worst } }) => [
+      tableOf('Products that were wrong most often', worst, {
+        ...named,
+        orders: ({ orders }) => number(orders),
+        'wrong orders': ({ orders_wrong }) => number(orders_wrong),
+        checks: ({ checks }) => number(checks),
+        'wrong checks': ({ wrong }) => number(wrong),
+      }),
+    ],
+  },
+  {
+    title: 'Searches in vain',
+    says: ({ fruitless_searches: found }) =>
+      found === null
+        ? ['Not known: the inbox, where they are counted, cannot be read by this user.']
+        : [
+            found.length === 0
+              ? `None: nothing was searched for ${fewestSearches} times or more that the catalogue does not have.`
+              : 'What was searched for and nothing in the catalogue has.',
+            `Of searches over POST /v1/search, from ${fewestSearches} on.`,
+          ],
+    tables: ({ fruitless_searches: found }) => [
+      tableOf('The most frequent', found ?? [], {
+        words: ({ words }) => words,
+        searches: ({ searches }) => number(searches),
+      }),
+    ],
+  },
+];
 
-function searchesPart({ fruitless_searches: found }: WeekReport): ReportPart {
-  const title = 'Searches in vain';
-  if (found === null)
-    return { title, says: ['Not known: the inbox, where they are counted, cannot be read by this user.'], tables: [] };
-  return {
-    title,
-    says: [
-      found.length === 0
-        ? `None: nothing was searched for ${fewestSearches} times or more that the catalogue does not have.`
-        : 'What was searched for and nothing in the catalogue has.',
-      `Of searches over POST /v1/search, from ${fewestSearches} on.`,
-    ],
-    tables: tableOf('The most frequent', ['words', 'searches'], found, ({ words, searches }) => [
-      words,
-      number(searches),
-    ]),
-  };
+export function partsOf(report: WeekReport): ReportPart[] {
+  return parts.map(({ title, says, tables }) => ({ title, says: says(report), tables: tables(report).flat() }));
 }
 
 /** Returns no table where there is nothing to list. */
-function tableOf<Row>(
-  caption: string,
-  headings: readonly string[],
-  rows: readonly Row[],
-  cells: (row: Row) => readonly string[],
-): ReportTable[] {
+function tableOf<Row>(caption: string, rows: readonly Row[], columns: Columns<Row>): ReportTable[] {
   if (rows.length === 0) return [];
   const more = rows.length - listedAtMost;
   const all = more > 0 ? `${caption} (the first ${listedAtMost} of ${number(rows.length)}; --json has all)` : caption;
-  return [{ caption: all, headings, rows: rows.slice(0, listedAtMost).map(cells) }];
+  const cells = Object.values(columns);
+  const listed = rows.slice(0, listedAtMost).map((row) => cells.map((cell) => cell(row)));
+  return [{ caption: all, headings: Object.keys(columns), rows: listed }];
 }
 
-function named({ product_id, title }: { readonly product_id: number; readonly title: string | null }) {
-  return [String(product_id), title ?? 'without a title'] as const;
+function statedText(word: string | null): string {
+  return word?.replaceAll('_', ' ') ?? 'not said';
 }
 
 function percent({ old, new: now }: TitledMove): string {

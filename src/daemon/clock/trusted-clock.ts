@@ -61,7 +61,6 @@ interface Doubted {
   readonly since: number;
   /** The boot instants according to the service's last two answers. */
   readonly heard: number[];
-  dateless: number;
   decided: boolean;
 }
 
@@ -86,7 +85,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
 
   function begin(kind: Doubted['kind']): Doubted {
     const since = machine.boot();
-    return { kind, wall: machine.now() - since, since, heard: [], dateless: 0, decided: false };
+    return { kind, wall: machine.now() - since, since, heard: [], decided: false };
   }
 
   function end(): void {
@@ -151,7 +150,6 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
 
   /** Decides without the service if it sends no `Date`. */
   function doWithout(word: Doubted): void {
-    word.dateless += 1;
     if (word.heard.length > 0) return;
     if (word.kind === 'start') end();
     else if (machine.boot() - word.since >= patienceMs) {

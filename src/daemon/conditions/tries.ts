@@ -114,8 +114,8 @@ export class ConditionTries {
     const now = ports.clock.now();
     if (!files.isWell('mirror')) return;
     this.#unshown = unshownOf({
-      told: mirror.push.trust.updates(instant(now - announcedMs.from), instant(now - announcedMs.to)),
-      awaited: mirror.push.trust.unshown(instant(now - awaitedMs.from), instant(now - awaitedMs.to)),
+      told: mirror.push.notices.updates(instant(now - announcedMs.from), instant(now - announcedMs.to)),
+      awaited: mirror.push.notices.unshown(instant(now - awaitedMs.from), instant(now - awaitedMs.to)),
     });
   }
 

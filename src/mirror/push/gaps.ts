@@ -3,7 +3,7 @@ import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { silentStatuses, working } from './working.ts';
+import { silentStatuses, working } from './covering.ts';
 
 export type Gap = Tables['_gap'];
 

@@ -1,6 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
+import type { Trust } from '../../domain/push/trust.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -43,6 +44,8 @@ export interface SubscriptionLearning {
     attempt: { at: Instant; failures: number; failure: FailedAttempt | null; not_before: Instant | null },
   ): void;
   delivered(last: ReadonlyMap<string, number>): void;
+  /** Records how many changes it announced, and whether it is trusted. */
+  judged(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
 }
 
 export function subscriptionLearning(db: Writes): SubscriptionLearning {
@@ -128,7 +131,7 @@ function readsMade(
   };
 }
 
-function attemptsMade(db: Writes): Pick<SubscriptionLearning, 'put' | 'tookOver' | 'tried'> {
+function attemptsMade(db: Writes): Pick<SubscriptionLearning, 'put' | 'tookOver' | 'tried' | 'judged'> {
   type Tried = Pick<Row, 'subscription_id' | 'failures' | 'failure' | 'failure_kind' | 'not_before'> & { at: Instant };
   const put = db.change((bound: Bound<Key & { at: Instant; hash: string }>) =>
     changing(bound).set({ put_at: bound.at, put_hash: bound.hash }),
@@ -143,7 +146,13 @@ function attemptsMade(db: Writes): Pick<SubscriptionLearning, 'put' | 'tookOver'
       not_before: bound.not_before,
     }),
   );
+  const judged = db.change((bound: Bound<Key & Trust & { trusted: 0 | 1 }>) =>
+    changing(bound).set({ announced: bound.announced, announceable: bound.announceable, trusted: bound.trusted }),
+  );
   return {
+    judged: (subscription_id, { announced, announceable }, trusted) => {
+      judged.run({ subscription_id, announced, announceable, trusted });
+    },
     put: (subscription_id, { at, hash }) => {
       put.run({ subscription_id, at, hash });
     },

@@ -1,12 +1,11 @@
 import type { Instant } from '../../clock.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
-import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import { textResources } from '../../domain/schedule/resources.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { working } from './working.ts';
+import { working } from './covering.ts';
 
 /** A change that a read found and somebody should announce. */
 export interface ExpectedNotice extends Expectation {
@@ -198,19 +197,9 @@ export function noticeTable(db: Writes): NoticeTable {
           .doUpdateSet({ received_at: notice.received_at, awaited: notice.awaited }),
       ),
   );
-  const expect = db.change((notice: Bound<ExpectedNotice>) => {
-    const { since_at, found_at } = notice;
-    const latest = sql<Instant>`${found_at} + ${sql.lit(futureToleranceMs)}`;
-    return query
-      .insertInto('_expected_notice')
-      .values(pick(notice, expected))
-      .onConflict((known) =>
-        known
-          .columns(['product_id', 'change_type'])
-          .doUpdateSet({ since_at, found_at })
-          .where('_expected_notice.found_at', '>', latest),
-      );
-  });
+  const expect = db.change((notice: Bound<ExpectedNotice>) =>
+    query.insertInto('_expected_notice').orIgnore().values(pick(notice, expected)),
+  );
   const forget = db.change(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
     query.deleteFrom('_expected_notice').where('product_id', '=', product_id).where('change_type', '=', change_type),
   );

@@ -1,15 +1,22 @@
 import type { Writes } from '../../sqlite/statements.ts';
 import { type ClosureTable, closureTable } from './closures.ts';
+import { type GapTable, gapTable } from './gaps.ts';
+import { type NoticeTable, noticeTable } from './notices.ts';
 import { type SubscriptionTable, subscriptionTable } from './subscriptions.ts';
-import { type TrustTable, trustTable } from './trust.ts';
 
-/** What notifications have said, whether they can be trusted, and where they are sent. */
+/** What notifications have said, what they should have said or could not, and where they are sent. */
 export interface PushTables {
   readonly closures: ClosureTable;
-  readonly trust: TrustTable;
+  readonly gaps: GapTable;
+  readonly notices: NoticeTable;
   readonly subscriptions: SubscriptionTable;
 }
 
 export function pushTables(writes: Writes): PushTables {
-  return { closures: closureTable(writes), trust: trustTable(writes), subscriptions: subscriptionTable(writes) };
+  return {
+    closures: closureTable(writes),
+    gaps: gapTable(writes),
+    notices: noticeTable(writes),
+    subscriptions: subscriptionTable(writes),
+  };
 }

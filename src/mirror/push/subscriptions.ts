@@ -3,7 +3,7 @@ import type { Part } from '../../domain/push/subscription-parts.ts';
 import { type Bound, listed, type Reads, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { type CoveringReads, coveringReads, findingCovered } from './covering.ts';
+import { type CoveringReads, type CoveringTable, coveringReads, coveringTable } from './covering.ts';
 import { listText, type SubscriptionLearning, subscriptionLearning } from './learning.ts';
 
 type Row = Tables['_subscription'];
@@ -39,15 +39,13 @@ export interface SubscriptionReads extends CoveringReads {
   isListed(type: 'product_ids' | 'experience_ids'): boolean;
 }
 
-export interface SubscriptionTable extends SubscriptionReads, SubscriptionLearning {
+export interface SubscriptionTable extends SubscriptionReads, SubscriptionLearning, CoveringTable {
   /** Those that are wanted have a row, and no other one counts as declared. Returns the ids of rows that were declared until now. */
   declare(wanted: readonly WantedSubscription[]): string[];
-  /** Finds which mirrored products each covers, from what it is known to hold. Returns how many rows changed. */
-  cover(): number;
 }
 
 export function subscriptionTable(db: Writes): SubscriptionTable {
-  return { ...subscriptionReads(db), ...subscriptionLearning(db), declare: declaring(db), cover: findingCovered(db) };
+  return { ...subscriptionReads(db), ...subscriptionLearning(db), ...coveringTable(db), declare: declaring(db) };
 }
 
 export function subscriptionReads(db: Reads): SubscriptionReads {

@@ -9,8 +9,7 @@ import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
 import { imageLedgerReads } from '../catalogue/image-ledger.ts';
 import { countNames } from '../checks.ts';
-import { uncovered } from '../push/covering.ts';
-import { working } from '../push/working.ts';
+import { uncovered, working } from '../push/covering.ts';
 import { query } from '../sql/sql.ts';
 import { truthOf } from './truth.ts';
 

@@ -119,6 +119,39 @@ const packed = `weight + ${Object.entries(shifts)
   .map(([name, bits]) => `(${name} << ${bits})`)
   .join(' + ')}`;
 
+/** Columns with the query for every word, in each part of a product. */
+const inParts = scopes.map((_, index) => `s${index}`);
+/** The same of one part and no part before it, in the order of `fields`. */
+const inNoPartBefore = [
+  's0',
+  ...scopes.slice(1).map((_, index) => `s${index + 1} || ' NOT ' || s${index}`),
+  `'(' || every || ') NOT ' || s${scopes.length - 1}`,
+];
+
+/** The queries over a product's words, each with what it adds to the weight of what it finds. */
+const askedFor = {
+  everyWord: `SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight, 0 AS typos,
+      0 AS places, 0 AS extra, 0 AS kept,
+      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS all_typos, k.key AS field
+    FROM json_each(CASE WHEN few THEN json_array(${[...inParts, "'(' || every || ')'"].join(', ')})
+      ELSE json_array(${inNoPartBefore.join(', ')}) END) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
+    WHERE s.column1 = ' AND ' OR best <> every`,
+  cityOrCountryTyped: `SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, 1, 0, 0, NULL, NULL
+    FROM json_each(parts) p WHERE p.value ->> 'within' <> ''`,
+  genericWords: `SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, 0, x.value ->> 1, 0, NULL, NULL
+    FROM json_each(extras) x`,
+  /** Only where few products have every word. */
+  someWords: `SELECT CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN '((' || k.value || (p.value ->> 'best') || ')' || CASE k.key WHEN 2 THEN ')'
+          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '${scopes[1]} : ' ELSE '${scopes[0]} : ' END || (p.value ->> 'best') || '))' END
+        ELSE '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')' END
+        || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END,
+      (p.value ->> 'weight') * CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN 1 + k.key ELSE 1 END,
+      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 0, 0,
+      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
+    FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
+    WHERE json_array_length(parts) > 1 AND few`,
+};
+
 /**
  * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
  * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
@@ -132,11 +165,6 @@ export function foundSql(
   answer = '(SELECT @every AS every, @best AS best, @parts AS parts, @extras AS extras)',
 ): string {
   const within = scopes.map((scope, index) => `'(${scope} : (' || every || '))' AS s${index}`);
-  const parts = [
-    's0',
-    ...scopes.slice(1).map((_, index) => `s${index + 1} || ' NOT ' || s${index}`),
-    `'(' || every || ') NOT ' || s${scopes.length - 1}`,
-  ];
   return `whole (every, best, parts, extras, telling, kept, few) AS MATERIALIZED (
   SELECT every, best, parts, extras, (SELECT group_concat(p.value ->> 'every', ' OR ') FROM json_each(parts) p WHERE ${telling}),
     (SELECT sum(1 << (p.value ->> 'n')) FROM json_each(parts) p),
@@ -147,28 +175,7 @@ export function foundSql(
 ),
 asked_of (queries, kept) AS MATERIALIZED (
   SELECT (SELECT json_group_array(json_array(query, ${packed}, all_typos, field)) FROM (
-    SELECT CASE WHEN best = every THEN k.value ELSE '(' || k.value || ')' || s.column1 || '(' || best || ')' END AS query, ${wholeWeight} AS weight, 0 AS typos,
-      0 AS places, 0 AS extra, 0 AS kept,
-      (SELECT sum(max(p.value ->> 'cost', 1) - 1) FROM json_each(parts) p) + (s.column1 = ' NOT ') AS all_typos, k.key AS field
-    FROM json_each(CASE WHEN few THEN json_array(${[...scopes.map((_, index) => `s${index}`), "'(' || every || ')'"].join(', ')})
-      ELSE json_array(${parts.join(', ')}) END) k CROSS JOIN (VALUES (' AND '), (' NOT ')) s
-    WHERE s.column1 = ' AND ' OR best <> every
-    UNION ALL
-    SELECT '{city country} : (' || (p.value ->> 'within') || ')', ${placeWeight}, 0, 1, 0, 0, NULL, NULL
-    FROM json_each(parts) p WHERE p.value ->> 'within' <> ''
-    UNION ALL
-    SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, 0, x.value ->> 1, 0, NULL, NULL
-    FROM json_each(extras) x
-    UNION ALL
-    SELECT CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN '((' || k.value || (p.value ->> 'best') || ')' || CASE k.key WHEN 2 THEN ')'
-          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '${scopes[1]} : ' ELSE '${scopes[0]} : ' END || (p.value ->> 'best') || '))' END
-        ELSE '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')' END
-        || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END,
-      (p.value ->> 'weight') * CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN 1 + k.key ELSE 1 END,
-      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 0, 0,
-      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
-    FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
-    WHERE json_array_length(parts) > 1 AND few
+    ${Object.values(askedFor).join('\n    UNION ALL\n    ')}
   )), kept
   FROM (SELECT *, ${within.join(', ')} FROM whole)
 ),

@@ -18,8 +18,7 @@ import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Sync } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
-import type { SharedCall } from './live-call.ts';
-import type { LiveResult } from './live-result.ts';
+import type { LiveResult, SharedCall } from './live-call.ts';
 
 /** One date as it is now, or as the mirror showed it, for the requested tickets. */
 export interface CheckedDate {

@@ -19,8 +19,7 @@ import {
   withoutDates,
 } from './check-answer.ts';
 import { type CheckCounter, checkCounter } from './counts.ts';
-import type { SharedCall } from './live-call.ts';
-import type { LiveResult } from './live-result.ts';
+import type { LiveResult, SharedCall } from './live-call.ts';
 import { SharedReads } from './shared-reads.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 

@@ -1,9 +1,30 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock, Deadline } from '../../clock.ts';
-import type { SaleState } from '../../domain/checks/check.ts';
+import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
-import { type CallPause, type LiveResult, unanswered } from './live-result.ts';
+import type { AvailabilityRead, SaidNow } from '../reads/availability.ts';
+
+/** The sale status in an answer, and the dates that it left out (`AvailabilityRead`). */
+type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
+
+/** The result of a live read, as each waiter receives it. */
+export type LiveResult =
+  | ({
+      readonly kind: 'answered';
+      /** The answer itself, if the mirror cannot be written and does not have it yet. */
+      readonly said?: SaidNow;
+    } & Said)
+  /**
+   * The service no longer has the product: `withdrawn` if that is certain, `not-found` if it answers 404 for its dates
+   * and for the product itself.
+   */
+  | { readonly kind: 'gone'; readonly reason: 'withdrawn' | 'not-found' }
+  | { readonly kind: 'unanswered'; readonly reason: Unanswered };
+
+export function unanswered(reason: Unanswered): LiveResult {
+  return { kind: 'unanswered', reason };
+}
 
 /** Limits of the time that a caller waits for a call. The signal ends its own waiting only. */
 export interface WaitLimits {
@@ -23,8 +44,7 @@ export interface SharedCall<Found> {
 
 /** A caller that waits for a call. */
 interface Waiter {
-  /** The instant until which it waits, by the wall clock and by the monotonic one. */
-  readonly until: number;
+  /** The instant until which it waits, by the monotonic clock. */
   readonly late_at: number;
   settle(result: LiveResult): void;
   fail(error: unknown): void;
@@ -48,14 +68,15 @@ export class LiveCall<Found> implements SharedCall<Found> {
    * at the same time have joined.
    */
   readonly turn: Promise<void>;
+  /** Resolves when the read has ended, and its answer is stored. */
+  readonly end: Promise<void>;
   readonly #clock: Clock;
-  readonly #pause: CallPause;
-  /** Called when the last waiter has left before the call was sent, or some time after. */
-  readonly #abandoned: () => void;
+  readonly #whyLate: () => Unanswered;
   readonly #waiters = new Set<Waiter>();
   readonly #stop = new AbortController();
   readonly #answered = Promise.withResolvers<void>();
   #isAnswered = false;
+  #wasSent = false;
   /** Fires for the waiter with the least time left: one timer, however many wait. */
   #timer: (Deadline & { readonly at: number }) | null = null;
   /** By the monotonic clock; null: not sent. */
@@ -63,16 +84,16 @@ export class LiveCall<Found> implements SharedCall<Found> {
 
   constructor(
     { key, sale }: { readonly key: RecordKey; readonly sale: SaleState },
-    { clock, pause }: { readonly clock: Clock; readonly pause: CallPause },
+    { clock, whyLate }: { readonly clock: Clock; readonly whyLate: () => Unanswered },
     before: LiveCall<Found> | undefined,
-    abandoned: () => void,
+    read: (call: LiveCall<Found>) => Promise<void>,
   ) {
     this.key = key;
     this.sale = sale;
     this.#clock = clock;
-    this.#pause = pause;
-    this.#abandoned = abandoned;
+    this.#whyLate = whyLate;
     this.turn = this.#turnAfter(before);
+    this.end = read(this);
   }
 
   /** Aborts when the call is given up. */
@@ -84,8 +105,24 @@ export class LiveCall<Found> implements SharedCall<Found> {
     return this.#waiters.size > 0;
   }
 
+  /** True: more callers may join. Once sent, its answer may be older than their questions. */
+  get isJoinable(): boolean {
+    return !this.#wasSent && !this.#isAnswered && !this.signal.aborted;
+  }
+
+  /** True: the service has it, and those who come now wait for their turn after it. */
+  get isInFlight(): boolean {
+    return this.#wasSent && !this.#isAnswered && !this.signal.aborted;
+  }
+
+  /** True: the waiters have their result; the answer may still be being stored. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
   /** Called when the request's turn has come to be sent, and with `no` when it has failed and may be sent again. */
   sent(is: 'yes' | 'no'): void {
+    this.#wasSent = true;
     this.#sent_at = is === 'yes' ? this.#clock.monotonic() : null;
   }
 
@@ -102,7 +139,6 @@ export class LiveCall<Found> implements SharedCall<Found> {
       reject(signal.reason);
     };
     const waiter: Waiter = {
-      until: this.#clock.now() + deadline_ms,
       late_at: this.#clock.monotonic() + deadline_ms,
       settle: (result) => {
         leave();
@@ -119,9 +155,10 @@ export class LiveCall<Found> implements SharedCall<Found> {
     return promise;
   }
 
-  /** Answers the waiters that do not wait beyond an instant of the wall clock. */
-  answerUntil(until: number, result: LiveResult): void {
-    for (const waiter of [...this.#waiters]) if (waiter.until <= until) waiter.settle(result);
+  /** Answers the waiters that do not wait longer than so many milliseconds from now. */
+  answerWithin(ms: number, result: LiveResult): void {
+    const until = this.#clock.monotonic() + ms;
+    for (const waiter of [...this.#waiters]) if (waiter.late_at <= until) waiter.settle(result);
   }
 
   /** Answers all waiters; what the call brought may still have to be stored. */
@@ -152,8 +189,8 @@ export class LiveCall<Found> implements SharedCall<Found> {
     this.#timer = { ...late, at };
     const due = () => {
       this.#timer = null;
-      if (this.#waiters.size === 0) return this.#abandoned();
-      const result = unanswered(this.#pause.whyLate());
+      if (this.#waiters.size === 0) return this.#abandon();
+      const result = unanswered(this.#whyLate());
       for (const waiter of [...this.#waiters]) if (waiter.late_at <= at) waiter.settle(result);
       const next = Math.min(...this.#waiters.values().map(({ late_at }) => late_at));
       if (Number.isFinite(next)) this.#watch(next);
@@ -168,8 +205,12 @@ export class LiveCall<Found> implements SharedCall<Found> {
     this.#timer?.[Symbol.dispose]();
     this.#timer = null;
     if (this.#isAnswered) return;
-    if (this.#sent_at === null) this.#abandoned();
+    if (this.#sent_at === null) this.#abandon();
     else this.#watch(this.#clock.monotonic() + abandonedMs);
+  }
+
+  #abandon(): void {
+    this.stop('nobody waits for this read any more');
   }
 
   async #turnAfter(before: LiveCall<Found> | undefined): Promise<void> {

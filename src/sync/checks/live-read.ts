@@ -1,35 +1,22 @@
 import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import type { Unanswered } from '../../domain/checks/check.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import { contradictedLook } from '../../domain/sale/off-sale.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { Limiter } from '../../upstream/limiter.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import { storeProductDetail } from '../reads/product.ts';
 import { noteAnswer } from '../records/absence.ts';
-import type { Commit, RefusedRead, SyncPorts } from '../records/context.ts';
+import type { RefusedRead, SyncPorts } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
-import type { LiveCall } from './live-call.ts';
-import { type CallPause, type LiveResult, reasonOf, unanswered } from './live-result.ts';
-
-/** The ports of a live read, and its callbacks. */
-export interface LiveReading {
-  readonly ports: SyncPorts;
-  readonly commit: Commit;
-  readonly pause: CallPause;
-  /** Called when the turn of the request has come, before it is sent. */
-  begins(): void;
-  /** Answers the waiters. It may be called before the answer is stored; later calls do nothing. */
-  settle(result: LiveResult): void;
-}
+import { type LiveCall, type LiveResult, unanswered } from './live-call.ts';
 
 /** Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. */
-export async function readLive(
-  { ports, commit, pause, begins, settle }: LiveReading,
-  call: LiveCall<unknown>,
-): Promise<LiveResult> {
-  const { mirror, clock, chance } = ports;
+export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCall<unknown>): Promise<LiveResult> {
+  const { mirror, clock, chance, commit } = ports;
   const { key, signal } = call;
   await call.turn;
   signal.throwIfAborted();
@@ -44,22 +31,21 @@ export async function readLive(
         signal,
         commit,
         // The mirror has this answer already: no shopper waits for the disk.
-        confirmed: (sent_at) => settle({ kind: 'answered', sale: 'on', unanswered: [], sent_at }),
-        late: (said) => settle({ kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
-        begins,
+        confirmed: (sent_at) => call.settle({ kind: 'answered', sale: 'on', unanswered: [], sent_at }),
+        late: (said) => call.settle({ kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
+        begins: () => call.sent('yes'),
       },
     );
     if (read.kind === 'stored') return { ...read, kind: 'answered' };
     logNoAnswer(ports, key, read);
-    if (read.kind === 'refused') return await judgeRefusal({ ports, commit, settle }, key, read, signal);
+    if (read.kind === 'refused') return await judgeRefusal(ports, call, read);
     call.sent('no');
     // A failed read is repeated while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
     const rests = read.kind === 'throttled' ? (read.rests?.until ?? 0) - clock.now() : 0;
     const rest = Math.max(rests, read.kind === 'failed' ? checkRetryMs(failures, chance()) : 0);
-    const until = Math.max(pause.now()?.until ?? 0, clock.now() + rest);
     const result = unanswered(reasonOf(read));
-    call.answerUntil(until, result);
+    call.answerWithin(Math.max(limiter.pause().not_before - clock.now(), rest), result);
     if (!call.isAwaited) return result;
     if (rest > 0) await clock.sleep(rest, signal);
   }
@@ -71,18 +57,30 @@ function logNoAnswer({ log }: SyncPorts, key: RecordKey, read: Exclude<Availabil
   log[away ? 'debug' : 'warn']({ ...key, ...read, reason: reasonOf(read) }, 'a live read was not answered');
 }
 
+/** Returns the reason why a read got no answer. */
+function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswered {
+  switch (read.kind) {
+    case 'throttled':
+      return 'throttled';
+    case 'unreachable':
+      return 'service-unreachable';
+    case 'refused':
+      return read.status === 401 ? 'key-refused' : 'service-refused';
+    case 'failed':
+      return read.code === 'other-dates' ? 'other-dates' : 'service-failed';
+    default:
+      return 'service-failed';
+  }
+}
+
 /**
  * Returns the result for a live read whose dates were refused. A 404 for the dates alone proves nothing, so the product
  * itself is requested. If the service does not have it either, its dates are withheld until a read answers with dates
  * again.
  */
-async function judgeRefusal(
-  { ports, commit, settle }: Pick<LiveReading, 'ports' | 'commit' | 'settle'>,
-  key: RecordKey,
-  refusal: RefusedRead,
-  signal: AbortSignal,
-): Promise<LiveResult> {
+async function judgeRefusal(ports: SyncPorts, call: LiveCall<unknown>, refusal: RefusedRead): Promise<LiveResult> {
   const { mirror } = ports;
+  const { key, signal } = call;
   const { product_id } = key;
   const { status } = refusal;
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
@@ -100,7 +98,7 @@ async function judgeRefusal(
     else if (typeof itself === 'object') storeProductDetail(ports, itself.record, itself.reading);
     else doubtSaleStatus(ports, product_id);
   };
-  await commit(store, 'changed', () => settle(result));
+  await ports.commit(store, 'changed', () => call.settle(result));
   return result;
 }
 

@@ -1,11 +1,10 @@
 import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
-import { commitTogether } from '../reads/commit.ts';
+import { type CommitTogether, commitTogether } from '../reads/commit.ts';
 import type { Ports, SyncPorts } from '../records/context.ts';
-import { LiveCall, type SharedCall, type WaitLimits } from './live-call.ts';
+import { LiveCall, type LiveResult, type SharedCall, unanswered, type WaitLimits } from './live-call.ts';
 import { readLive } from './live-read.ts';
-import { type CallPause, callPause, type LiveResult, unanswered } from './live-result.ts';
 
 /**
  * Live reads in the checkout lane: one call for all callers that ask for the same window of a product before it is
@@ -14,27 +13,22 @@ import { type CallPause, callPause, type LiveResult, unanswered } from './live-r
  */
 export class SharedReads<Found> implements AsyncDisposable {
   readonly #ports: SyncPorts;
-  readonly #pause: CallPause;
-  readonly #together: ReturnType<typeof commitTogether>;
-  /** Calls by window: those that more callers may join, and those in flight. */
-  readonly #joinable = new Map<string, LiveCall<Found>>();
-  readonly #sent = new Map<string, LiveCall<Found>>();
-  /** Unfinished calls, and a promise of the end of each. */
-  readonly #underWay = new Map<LiveCall<Found>, Promise<void>>();
-  /** Calls whose waiters have their result, but whose answer is still being stored. */
-  readonly #storing = new Set<LiveCall<Found>>();
+  readonly #limiter: Limiter;
+  readonly #together: CommitTogether;
+  /** The unfinished calls of each window, in the order in which they began. */
+  readonly #calls = new Map<string, Set<LiveCall<Found>>>();
   #stopped = false;
 
   constructor({ upstream, ...given }: Ports, limiter: Limiter) {
     this.#together = commitTogether(given);
     const { commit } = this.#together;
     this.#ports = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };
-    this.#pause = callPause(limiter, given.clock);
+    this.#limiter = limiter;
   }
 
   /** Returns whether a read of the window waits to be sent. */
   waits(key: RecordKey): boolean {
-    return this.#joinable.has(idOf(key));
+    return this.#joinable(key) !== undefined;
   }
 
   /** Returns whether `join` begins a call: no read waits to be sent, and one may be sent in time. */
@@ -53,7 +47,7 @@ export class SharedReads<Found> implements AsyncDisposable {
     patience: WaitLimits,
   ): { readonly call: SharedCall<Found>; readonly result: Promise<LiveResult> } {
     patience.signal.throwIfAborted();
-    const known = this.#joinable.get(idOf(key));
+    const known = this.#joinable(key);
     const none = this.#whyNone(patience.deadline_ms);
     if (none !== null) {
       const result = Promise.resolve(unanswered(none));
@@ -73,13 +67,13 @@ export class SharedReads<Found> implements AsyncDisposable {
   /** Resolves when all answers received so far are stored. */
   async stored(): Promise<void> {
     this.#together.flush();
-    await Promise.all([...this.#storing].map((call) => this.#underWay.get(call)));
+    await Promise.all(this.#all().map(({ isAnswered, end }) => (isAnswered ? end : null)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopped = true;
-    for (const call of this.#underWay.keys()) {
-      this.#answerWaiters(call, () => call.settle(unanswered('stopping')));
+    for (const call of this.#all()) {
+      call.settle(unanswered('stopping'));
       call.stop('the checks are closed');
     }
     this.#together.close();
@@ -89,59 +83,53 @@ export class SharedReads<Found> implements AsyncDisposable {
   /** Returns the reason why no call can answer in time; null: one may. */
   #whyNone(deadline_ms: number): Unanswered | null {
     if (this.#stopped) return 'stopping';
-    const paused = this.#pause.now();
-    return paused !== null && paused.until > this.#ports.clock.now() + deadline_ms ? paused.reason : null;
+    const { not_before } = this.#limiter.pause();
+    return not_before > this.#ports.clock.now() + Math.max(0, deadline_ms) ? this.#whyPaused() : null;
+  }
+
+  /** Returns the reason why an answer has not come in time. */
+  #whyLate(): Unanswered {
+    const { not_before, unreachable_since } = this.#limiter.pause();
+    return unreachable_since === null && not_before <= this.#ports.clock.now() ? 'deadline' : this.#whyPaused();
+  }
+
+  #whyPaused(): Unanswered {
+    return this.#limiter.pause().unreachable_since === null ? 'throttled' : 'service-unreachable';
   }
 
   #start(key: RecordKey): LiveCall<Found> {
     const id = idOf(key);
-    const { log } = this.#ports;
-    const call: LiveCall<Found> = new LiveCall(
+    const calls = this.#calls.getOrInsertComputed(id, () => new Set());
+    const call = new LiveCall<Found>(
       { key, sale: this.#saleOf(key) },
-      { clock: this.#ports.clock, pause: this.#pause },
-      this.#sent.get(id),
-      () => {
-        this.#forget(call);
-        call.stop('nobody waits for this read any more');
+      { clock: this.#ports.clock, whyLate: () => this.#whyLate() },
+      [...calls].findLast(({ isInFlight }) => isInFlight),
+      async (begun) => {
+        try {
+          begun.settle(await readLive(this.#ports, this.#limiter, begun));
+        } catch (error) {
+          if (!begun.signal.aborted) this.#ports.log.error({ ...key, err: error }, 'a live read threw');
+          begun.fail(error);
+        } finally {
+          calls.delete(begun);
+          if (calls.size === 0) this.#calls.delete(id);
+        }
       },
     );
-    this.#joinable.set(id, call);
-    const settle = (result: LiveResult) => this.#answerWaiters(call, () => call.settle(result));
-    const reading = {
-      ports: this.#ports,
-      commit: this.#together.commit,
-      pause: this.#pause,
-      begins: () => {
-        call.sent('yes');
-        if (this.#joinable.get(id) === call) this.#joinable.delete(id);
-        this.#sent.set(id, call);
-      },
-      settle,
-    };
-    const failed = (error: unknown) => {
-      if (!call.signal.aborted) log.error({ ...key, err: error }, 'a live read threw');
-      this.#answerWaiters(call, () => call.fail(error));
-    };
-    const end = readLive(reading, call)
-      .then(settle, failed)
-      .finally(() => {
-        this.#storing.delete(call);
-        this.#underWay.delete(call);
-      });
-    this.#underWay.set(call, end);
+    calls.add(call);
     return call;
   }
 
-  /** Gives the waiters of a call their result. No caller can join it afterwards. */
-  #answerWaiters(call: LiveCall<Found>, tell: () => void): void {
-    this.#forget(call);
-    this.#storing.add(call);
-    tell();
+  /** Returns the call that a caller may join: the last one, as long as it was not sent. */
+  #joinable(key: RecordKey): LiveCall<Found> | undefined {
+    return this.#calls
+      .get(idOf(key))
+      ?.values()
+      .find(({ isJoinable }) => isJoinable);
   }
 
-  #forget(call: LiveCall<Found>): void {
-    const id = idOf(call.key);
-    for (const calls of [this.#joinable, this.#sent]) if (calls.get(id) === call) calls.delete(id);
+  #all(): LiveCall<Found>[] {
+    return [...this.#calls.values()].flatMap((calls) => [...calls]);
   }
 
   #saleOf({ product_id }: RecordKey): SaleState {

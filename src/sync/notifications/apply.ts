@@ -165,7 +165,7 @@ function noteNotice(
   { product_id, closure, enabled, updated, fields }: ProductNotice,
 ): void {
   const documents =
-    fields.length === 0 ? [] : mirror.push.trust.documentsOf(product_id).map((each) => JSON.parse(each));
+    fields.length === 0 ? [] : mirror.push.notices.documentsOf(product_id).map((each) => JSON.parse(each));
   const awaited = isAwaited(documents, fields) ? 1 : 0;
   const said: Readonly<Record<ChangeType, boolean>> = {
     checkout_disabled: closure !== null,
@@ -174,7 +174,7 @@ function noteNotice(
   };
   for (const change_type of changeTypes)
     if (said[change_type])
-      mirror.push.trust.noticed({ subscription_id, product_id, change_type, received_at, awaited });
+      mirror.push.notices.noticed({ subscription_id, product_id, change_type, received_at, awaited });
 }
 
 /**
@@ -209,8 +209,8 @@ function close(
 }
 
 /** Returns whether a notification has announced a reopening since, regardless of reads. */
-function wasReopened({ push: { trust } }: Sync['mirror'], { product_id, notified_at }: StoredClosure): boolean {
-  return trust
+function wasReopened({ push: { notices } }: Sync['mirror'], { product_id, notified_at }: StoredClosure): boolean {
+  return notices
     .noticesOf(product_id)
     .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);
 }

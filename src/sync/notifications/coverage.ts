@@ -16,13 +16,13 @@ const healingShare = 0.3;
  * after it.
  */
 export async function updateCoverage(ports: Sync, signal: AbortSignal): Promise<void> {
-  const { mirror, clock, log } = ports;
-  if (!mirror.push.trust.isCoverageOutdated(clock.now())) return;
+  const { mirror, log } = ports;
+  if (!mirror.push.subscriptions.isCoverageOutdated()) return;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {
     // In one transaction with its consequences: after a kill nothing else would show that coverage has changed.
     const moved = mirror.transaction(() => {
-      const found = mirror.push.trust.cover(clock.now(), slice);
+      const found = mirror.push.subscriptions.moveCovered(slice);
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(ports, product_id);
@@ -51,8 +51,8 @@ export function noteAbsence(sync: Sync, last: number | null): void {
   const now = clock.now();
   if (last === null || now - last <= policy.notifications.retries) return;
   mirror.transaction(() => {
-    mirror.push.trust.openGap(null, instant(last));
-    mirror.push.trust.endGap(null, now);
+    mirror.push.gaps.openGap(null, instant(last));
+    mirror.push.gaps.endGap(null, now);
     findClosed(sync);
   });
   log.warn(
@@ -68,24 +68,24 @@ export function noteAbsence(sync: Sync, last: number | null): void {
 export function healGaps(ports: Sync): void {
   const { mirror, clock, log } = ports;
   const now = clock.now();
-  const [broken, mended] = [mirror.push.trust.broken(), mirror.push.trust.mended()];
-  if (broken.length === 0 && mended.length === 0 && mirror.push.trust.toHeal() === null) return;
+  const [broken, mended] = [mirror.push.gaps.broken(), mirror.push.gaps.mended()];
+  if (broken.length === 0 && mended.length === 0 && mirror.push.gaps.toHeal() === null) return;
   mirror.transaction(() => {
     for (const { subscription_id, since } of broken)
-      mirror.push.trust.openGap(subscription_id, instant(Math.min(since, now)));
-    for (const subscription_id of mended) mirror.push.trust.endGap(subscription_id, now);
+      mirror.push.gaps.openGap(subscription_id, instant(Math.min(since, now)));
+    for (const subscription_id of mended) mirror.push.gaps.endGap(subscription_id, now);
     if (mended.length > 0) findClosed(ports);
-    const gap = mirror.push.trust.toHeal();
+    const gap = mirror.push.gaps.toHeal();
     if (gap === null) return;
-    const product_ids = mirror.push.trust.concerned(gap, productsAMinute(ports));
+    const product_ids = mirror.push.gaps.concerned(gap, productsAMinute(ports));
     const last = product_ids.at(-1);
     if (last !== undefined) {
       makeDue(ports, product_ids);
-      mirror.push.trust.healed(gap.gap_id, last, product_ids.length);
+      mirror.push.gaps.healed(gap.gap_id, last, product_ids.length);
       return;
     }
-    if (mirror.push.trust.waiting() > 0) return;
-    mirror.push.trust.closeGap(gap.gap_id, now);
+    if (mirror.push.gaps.waiting() > 0) return;
+    mirror.push.gaps.closeGap(gap.gap_id, now);
     const { subscription_id, from_at, to_at, products } = gap;
     log.info({ subscription_id, from_at, to_at, products }, 'gap closed: every product concerned was read again');
   });

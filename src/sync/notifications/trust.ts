@@ -20,18 +20,18 @@ export function expectNotices(
   // That read may have been answered by a cache, after the change was announced.
   const since_at = instant(before_at - cachedMs);
   for (const change_type of announceable(was, is, fields))
-    mirror.push.trust.expect({ product_id, change_type, since_at, found_at: sent_at });
+    mirror.push.notices.expect({ product_id, change_type, since_at, found_at: sent_at });
 }
 
 /** Judges which subscriptions announced the changes that reads have found; run once a minute. */
 export function judgeNotices(ports: Sync): void {
   const { mirror, clock, policy } = ports;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
-  const ripe = mirror.push.trust.ripe(instant(latest));
+  const ripe = mirror.push.notices.ripe(instant(latest));
   if (ripe.length > 0)
     mirror.transaction(() => {
       for (const expected of ripe) {
-        mirror.push.trust.forget(expected);
+        mirror.push.notices.forget(expected);
         judge(ports, expected);
       }
     });
@@ -42,16 +42,16 @@ function judge({ mirror, clock, policy, log }: Sync, expected: ExpectedNotice): 
   const until = judgedAt(expected, policy.notifications);
   const { cadence } = policy.of(null);
   const needed = neededShare(coveredResources.map((name) => ({ own: cadence[name], covered: cadence.covered[name] })));
-  for (const announcer of mirror.push.trust.announcers(expected)) {
+  for (const announcer of mirror.push.notices.announcers(expected)) {
     const { subscription_id, received_at, covered_since } = announcer;
     // A subscription is not blamed for notifications that could not be received.
-    if (mirror.push.trust.wasGap(subscription_id, { from: since_at, to: instant(until), now: clock.now() })) continue;
+    if (mirror.push.gaps.wasGap(subscription_id, { from: since_at, to: instant(until), now: clock.now() })) continue;
     const announced = received_at !== null && received_at >= since_at && received_at <= until;
     // The change may be older than the subscription.
     if (!announced && covered_since > since_at) continue;
     const trust = afterChange(announcer, announced ? 'announced' : 'missed');
     const trusted = isTrusted(trust, needed, announcer.trusted === 1);
-    mirror.push.trust.trust(subscription_id, trust, trusted ? 1 : 0);
+    mirror.push.subscriptions.judged(subscription_id, trust, trusted ? 1 : 0);
     if (!announced) log.info({ subscription_id, product_id, change_type }, 'a change was not announced');
     if (trusted !== (announcer.trusted === 1))
       log.warn({ subscription_id, trusted }, trusted ? 'subscription trusted again' : 'subscription not trusted');

@@ -1,7 +1,12 @@
 import { type Instant, instant } from '../../clock.ts';
 import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
-import { type WindowRequests, windowRequests } from '../../domain/catalogue/window-requests.ts';
+import {
+  type Covered,
+  type WindowRequest,
+  type WindowRequests,
+  windowRequests,
+} from '../../domain/catalogue/window-requests.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
@@ -12,19 +17,14 @@ import { judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import type { Commit, Sync, SyncPorts } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
-import {
-  type NoAnswer,
-  type Refreshed,
-  type StoredRead,
-  settleFailure,
-  settleKept,
-  settleStored,
-} from '../records/settle.ts';
+import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 import { nextWindow, planMovedDate, postponeIfNotWorth } from './planned-window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
+type WindowDates = NonNullable<ReturnType<typeof datesOf>>;
+type StoredWindow = Extract<AvailabilityRead, { kind: 'stored' }>;
 
 /** The result of reading a window: a stored answer, or none, which does not count as a failure yet. */
 export type AvailabilityRead =
@@ -109,176 +109,291 @@ function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
   });
 }
 
-/**
- * Reads one window of a product's dates. If the service caps an answer, also requests the rest. After a wrong-range
- * answer, requests the missing dates a few more times. An answer for a product that is not on sale has no dates, and
- * makes its sale status doubtful.
- */
-export async function readAvailability(
+/** Reads one window of a product's dates. */
+export function readAvailability(
   ports: SyncPorts,
   record: RecordFacts,
-  { signal, commit, begins, confirmed, late = () => undefined }: ReadOptions,
+  options: ReadOptions,
 ): Promise<AvailabilityRead> {
-  const { upstream, mirror, clock, policy } = ports;
-  const { product_id, edition: currency } = record;
-  const { product, window, readBefore } = windowOf(ports, record);
-  const [language] = policy.extent.languages;
-  const requests = requestsFor(ports, window);
-  let sent_at = Number.POSITIVE_INFINITY;
-  const found: Found = { changed: false, noticed: [] };
-  let body_hash: string | null = null;
-  /** Whether the window has dates to buy, if one answer has all its dates. */
-  let shows: boolean | null = null;
-  let known = record.body_hash;
-  let look: Due | null = null;
-  /** True once a part of the answer has removed data: a later part then withdraws no claim. */
-  let taken = false;
-  /**
-   * Called when nothing is left to request: inside the transaction of the last answer, or by itself if dates stay
-   * unanswered.
-   */
-  const settle = (current?: RecordFacts | null) => {
-    const unanswered_at = requests.unanswered.length === 0 ? null : (record.unanswered_at ?? sent_at);
-    settleWindow(
-      ports,
-      record,
-      { window, product },
-      {
-        sent_at: instant(sent_at),
-        ...found,
-        body_hash,
-        shows,
-        unanswered_at: unanswered_at === null ? null : instant(unanswered_at),
-        current,
-        look,
-      },
-    );
-  };
-
-  for (let request = requests.next(); request !== null; request = requests.next()) {
-    const { wanted, asked } = request;
-    const { from, to } = asked;
-    const whole = from === window.from && to === window.to;
-    const known_hash = whole && wanted.why === 'due' ? known : null;
-    const reading = await upstream.availability({
-      product_id,
-      language,
-      currency,
-      from,
-      to,
-      known_hash,
-      signal,
-      begins,
-    });
-    const off_at = offSaleAt(reading, clock);
-    if (off_at !== null)
-      return offSale(
-        await notOnSale(ports, record, {
-          sent_at: instant(off_at),
-          every: window.every,
-          from: window.from,
-          to: window.to,
-          commit,
-          late,
-        }),
-      );
-    if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
-    if (reading.kind !== 'read' && reading.kind !== 'unchanged') {
-      if (requests.noAnswer(request) === 'failed') return reading;
-      continue;
-    }
-    const answer = reading.kind === 'read' ? reading.value : null;
-    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(ports, answer.named);
-    const covered = requests.judge(request, answer);
-    if (covered.kind === 'capped-away') return cappedAway(covered.to);
-    if (covered.kind === 'nothing') continue;
-    const { dates: answered, still } = covered;
-    const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, answered) };
-    const same = reading.kind === 'unchanged';
-    if (same && confirmed !== undefined && isStored(reading, mirror.schedule.records.find(record)))
-      confirmed(reading.sent_at);
-    const stored = await commit(
-      () => {
-        const current = mirror.schedule.records.find(record);
-        // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
-        if (same && !isStored(reading, current)) return 'superseded';
-        const isWhole = whole && still.length === 0 && covered.asAsked;
-        body_hash = isWhole ? reading.hash : null;
-        sent_at = Math.min(sent_at, reading.sent_at);
-        const isLast = requests.endsWith(still) && !taken;
-        const verdict = judgeDates(ports, record, answered, cut.kind === 'read' ? cut.value : null, {
-          sent_at: reading.sent_at,
-          withdraws: isLast,
-        });
-        shows = isWhole ? verdict.shows : null;
-        if (verdict.kind === 'keep') {
-          settleKept(ports, record, { sent_at: reading.sent_at, cadence: window.every, due: verdict.next });
-          return 'kept';
-        }
-        taken ||= verdict.next !== null;
-        look = soonest([look, verdict.next]);
-        const where = { from: answered.from, today: window.today, product, readBefore } as const;
-        const effect = storeAnswer(ports, record, where, cut);
-        note(found, effect);
-        if (cut.kind === 'read') cut.stored?.(effect.changed);
-        if (record.due_reason === 'live-check')
-          applyElsewhere(ports, record, { ...where, to: answered.to }, cut, effect);
-        if (product.sale_status === 'disabled') doubtSaleStatus(ports, product_id);
-        if (requests.endsWith(still)) settle(current);
-        return 'stored';
-      },
-      same ? 'same' : 'changed',
-      () => late(saidOf(cut, answered.from)),
-    );
-    if (stored === 'kept') return kept(instant(sent_at === Number.POSITIVE_INFINITY ? reading.sent_at : sent_at));
-    if (stored === 'stored') requests.stored(still);
-    // Asks again, without the hash: the answer is then compared with the mirror day by day.
-    else known = null;
-  }
-  if (sent_at === Number.POSITIVE_INFINITY) return otherDates(window, requests.astray());
-  if (requests.unanswered.length > 0)
-    await commit(() => {
-      if (record.job_id !== null) mirror.schedule.jobs.giveUp(record, record.job_id);
-      settle();
-      return 'stored';
-    }, 'changed');
-  return { kind: 'stored', ...found, sale: 'on', sent_at: instant(sent_at), unanswered: requests.unanswered };
+  return new WindowRead(ports, record, options).run();
 }
 
 /**
- * Plans the next read of a window and of the window before it. Releases the product's dates if they were withheld as
- * off sale.
+ * One read of a window of a product's dates. If the service caps an answer, it also requests the rest. After a
+ * wrong-range answer, it requests the missing dates a few more times. Each answer is stored in a transaction of its own;
+ * the last one also plans the next read. An answer for a product that is not on sale has no dates, and makes its sale
+ * status doubtful.
  */
-function settleWindow(
-  ports: SyncPorts,
-  record: RecordFacts,
-  { window, product }: Pick<ReturnType<typeof windowOf>, 'window' | 'product'>,
-  {
-    noticed,
-    look,
-    ...read
-  }: Pick<StoredRead, 'sent_at' | 'body_hash' | 'unanswered_at' | 'current'> &
-    Found & { readonly look: Due | null; readonly shows: boolean | null },
-): void {
-  // Another read of the product may have been stored since this one was sent.
-  const off_before = ports.mirror.catalogue.products.datesOffAt(record.product_id);
-  const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
-  // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
-  const again =
-    read.unanswered_at == null
-      ? null
-      : ({
-          at: instant(read.sent_at + Math.max(leftOutRetryMs, read.sent_at - read.unanswered_at)),
-          reason: 'retry',
-        } as const);
-  const { product_id, edition: currency } = record;
-  const shows =
-    read.shows ?? ports.mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
-  const sooner = soonest([again, incoming, look, shows ? null : lookAtFirst(ports, record, read.sent_at)]);
-  const found = { ...read, noticed: noticed.length > 0 };
-  settleStored(ports, record, { ...found, shows, cadence: window.every, product, sooner });
-  planMovedDate(ports, record, window);
-  release(ports, record, { sent_at: read.sent_at, off_before });
+class WindowRead {
+  readonly #ports: SyncPorts;
+  readonly #record: RecordFacts;
+  readonly #options: ReadOptions;
+  readonly #product: KnownProduct;
+  readonly #window: WindowDates;
+  /** True if any date of the window was read before. */
+  readonly #readBefore: boolean;
+  readonly #requests: WindowRequests;
+  /** Hash of the answer that the mirror has of the whole window; null: none, or a concurrent check has stored another. */
+  #known_hash: string | null;
+  /** Instant at which the first stored answer was requested; null: none is stored. */
+  #sent_at: Instant | null = null;
+  /** Hash of an answer with the whole window. */
+  #body_hash: string | null = null;
+  /** Whether the window has dates to buy, if one answer has all its dates; else null. */
+  #shows: boolean | null = null;
+  /** Whether the stored answers changed the mirror, and the dates with a change that a shopper would notice. */
+  #changed = false;
+  readonly #noticed: string[] = [];
+  /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
+  #look: Due | null = null;
+
+  constructor(ports: SyncPorts, record: RecordFacts, options: ReadOptions) {
+    const { mirror, clock, policy, answerLengths } = ports;
+    const { product_id, edition: currency, part, fetched_at } = record;
+    const product = mirror.catalogue.products.find(product_id);
+    const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
+    if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
+    const { from, to, today } = window;
+    this.#ports = ports;
+    this.#record = record;
+    this.#options = options;
+    this.#product = product;
+    this.#window = window;
+    // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
+    this.#readBefore = fetched_at !== null && mirror.catalogue.availability.wasRead({ product_id, currency }, from, to);
+    this.#requests = windowRequests(window, { today, most: policy.daysPerRequest, lengths: answerLengths });
+    this.#known_hash = record.body_hash;
+  }
+
+  async run(): Promise<AvailabilityRead> {
+    const requests = this.#requests;
+    for (let request = requests.next(); request !== null; request = requests.next()) {
+      const ended = await this.#ask(request);
+      if (ended !== null) return ended;
+    }
+    const sent_at = this.#sent_at;
+    if (sent_at === null) return otherDates(this.#window, requests.astray());
+    const { unanswered } = requests;
+    if (unanswered.length > 0) await this.#options.commit(() => this.#giveUpRest(sent_at), 'changed');
+    return { ...this.#stored(sent_at), unanswered };
+  }
+
+  /** Makes a request, and stores its answer. Returns the result if that ends the read; null: it goes on. */
+  async #ask(request: WindowRequest): Promise<AvailabilityRead | null> {
+    const { upstream, clock, policy } = this.#ports;
+    const { product_id, edition: currency } = this.#record;
+    const { signal, begins } = this.#options;
+    const { wanted, asked } = request;
+    const { from, to } = asked;
+    const isWhole = from === this.#window.from && to === this.#window.to;
+    const known_hash = isWhole && wanted.why === 'due' ? this.#known_hash : null;
+    const [language] = policy.extent.languages;
+    const question = { product_id, language, currency, from, to, known_hash, signal, begins };
+    const reading = await upstream.availability(question);
+    const off_at = offSaleAt(reading, clock);
+    if (off_at !== null) {
+      const { commit, late = () => undefined } = this.#options;
+      const said = { sent_at: instant(off_at), window: this.#window, commit, late };
+      return {
+        ...this.#stored(said.sent_at),
+        changed: false,
+        noticed: [],
+        ...(await notOnSale(this.#ports, this.#record, said)),
+      };
+    }
+    if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
+    if (reading.kind !== 'read' && reading.kind !== 'unchanged')
+      return this.#requests.noAnswer(request) === 'failed' ? reading : null;
+    const answer = reading.kind === 'read' ? reading.value : null;
+    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(this.#ports, answer.named);
+    const covered = this.#requests.judge(request, answer);
+    if (covered.kind === 'capped-away') return cappedAway(covered.to);
+    if (covered.kind === 'nothing') return null;
+    const { dates, still } = covered;
+    const hasAll = isWhole && still.length === 0 && covered.asAsked;
+    const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, dates) };
+    const stored = await this.#commit(cut, dates, () => this.#store(cut, covered, hasAll));
+    if (stored === 'kept')
+      return { ...this.#stored(this.#sent_at ?? reading.sent_at), changed: false, noticed: [], kept: true };
+    if (stored === 'stored') this.#requests.stored(still);
+    // Asks again, without the hash: the answer is then compared with the mirror day by day.
+    else this.#known_hash = null;
+    return null;
+  }
+
+  #commit<Result>(reading: Answered, { from }: Dates, work: () => Result): Promise<Result> {
+    const { commit, confirmed, late } = this.#options;
+    const { sent_at } = reading;
+    const same = reading.kind === 'unchanged';
+    if (same && confirmed !== undefined && isStored(reading, this.#ports.mirror.schedule.records.find(this.#record)))
+      confirmed(sent_at);
+    const dates = same ? null : { from, answer: reading.value };
+    return commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
+  }
+
+  /** Stores an answer about some of the dates; `hasAll`: about all of the window. Called in its transaction. */
+  #store(
+    reading: Answered,
+    { dates, still }: Extract<Covered, { kind: 'some' }>,
+    hasAll: boolean,
+  ): 'stored' | 'kept' | 'superseded' {
+    const { mirror } = this.#ports;
+    const [record, requests] = [this.#record, this.#requests];
+    const { sent_at } = reading;
+    const current = mirror.schedule.records.find(record);
+    // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
+    if (reading.kind === 'unchanged' && !isStored(reading, current)) return 'superseded';
+    const isLast = requests.endsWith(still);
+    const answer = reading.kind === 'read' ? reading.value : null;
+    const by = { sent_at, withdraws: isLast && this.#look === null };
+    const verdict = judgeDates(this.#ports, record, dates, answer, by);
+    if (verdict.kind === 'keep') {
+      settleKept(this.#ports, record, { sent_at, cadence: this.#window.every, due: verdict.next });
+      return 'kept';
+    }
+    this.#sent_at ??= sent_at;
+    this.#body_hash = hasAll ? reading.hash : null;
+    this.#shows = hasAll ? verdict.shows : null;
+    this.#look = soonest([this.#look, verdict.next]);
+    const { changed, noticed } = this.#storeDays(reading, dates.from);
+    this.#changed ||= changed;
+    this.#noticed.push(...noticed);
+    if (reading.kind === 'read') reading.stored?.(changed);
+    if (record.due_reason === 'live-check') this.#applyElsewhere(reading, dates, noticed);
+    if (this.#product.sale_status === 'disabled') doubtSaleStatus(this.#ports, record.product_id);
+    if (isLast) this.#settle(this.#sent_at, current);
+    return 'stored';
+  }
+
+  /** Plans the next read although dates stay unanswered. */
+  #giveUpRest(sent_at: Instant): void {
+    const { job_id } = this.#record;
+    if (job_id !== null) this.#ports.mirror.schedule.jobs.giveUp(this.#record, job_id);
+    this.#settle(sent_at);
+  }
+
+  #stored(sent_at: Instant): StoredWindow {
+    return { kind: 'stored', changed: this.#changed, noticed: this.#noticed, sale: 'on', sent_at, unanswered: [] };
+  }
+
+  /**
+   * Plans the next read of the window and of the window before it. Releases the product's dates if they were withheld
+   * as off sale. Called when nothing is left to request.
+   */
+  #settle(sent_at: Instant, current?: RecordFacts | null): void {
+    const { mirror } = this.#ports;
+    const [ports, record, product, window] = [this.#ports, this.#record, this.#product, this.#window];
+    const { product_id, edition: currency } = record;
+    const unanswered_at = this.#requests.unanswered.length === 0 ? null : instant(record.unanswered_at ?? sent_at);
+    // Another read of the product may have been stored since this one was sent.
+    const off_before = mirror.catalogue.products.datesOffAt(product_id);
+    const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
+    // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
+    const again: Due | null =
+      unanswered_at === null
+        ? null
+        : { at: instant(sent_at + Math.max(leftOutRetryMs, sent_at - unanswered_at)), reason: 'retry' };
+    const shows =
+      this.#shows ?? mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
+    settleStored(ports, record, {
+      sent_at,
+      changed: this.#changed,
+      noticed: this.#noticed.length > 0,
+      body_hash: this.#body_hash,
+      cadence: window.every,
+      product,
+      sooner: soonest([again, incoming, this.#look, shows ? null : lookAtFirst(ports, record, sent_at)]),
+      shows,
+      unanswered_at,
+      current,
+    });
+    planMovedDate(ports, record, window);
+    release(ports, record, { sent_at, off_before });
+  }
+
+  #storeDays(reading: Answered, from: string): { readonly changed: boolean; readonly noticed: readonly string[] } {
+    const { mirror, policy } = this.#ports;
+    const { product_id, edition: currency, part, due_reason: reason } = this.#record;
+    const meta = this.#metaOf(reading, from);
+    const { sent_at, now, today } = meta;
+    if (reading.kind === 'unchanged') {
+      mirror.catalogue.availability.confirm({
+        product_id,
+        currency,
+        hash: meta.hash,
+        sent_at,
+        today,
+        tiers: meta.tiers,
+      });
+      return { changed: false, noticed: [] };
+    }
+    const { refused_prices: prices = 0 } = reading.value;
+    if (prices > 0) noteRefused(this.#ports, [{ product_id, refused: { images: 0, prices } }], now);
+    const [language] = policy.extent.languages;
+    const stale_at = instant(sent_at + policy.of(this.#product.category).cadence.variants);
+    const read = { sent_at, reason, stale_at, now, source: 'availability' as const, product_id, language };
+    // Variants first, because the prices of dates depend on their groups. Variants that no date sells any more are found
+    // afterwards.
+    const known = mirror.catalogue.availability.variantIds(product_id);
+    const newVariants = mirror.catalogue.variants.store(
+      { ...read, groups: reading.value.groups },
+      reading.value.variants,
+      known,
+    );
+    // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
+    // not listed.
+    if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
+    const days = mirror.catalogue.availability.store(meta, reading.value);
+    const listed = mirror.catalogue.availability.variantIds(product_id);
+    const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
+    const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.catalogue.variants.forget(read, listed);
+    if (part === 0)
+      mirror.catalogue.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
+    const others = newVariants || lessVariants;
+    return {
+      changed: days.changed > 0 || others,
+      noticed: others && days.noticed.length === 0 ? [from] : days.noticed,
+    };
+  }
+
+  #metaOf({ sent_at, hash }: Answered, from: string): AnswerMeta {
+    const { clock, policy } = this.#ports;
+    const { product_id, edition: currency, due_reason: reason } = this.#record;
+    const { availability: tiers } = policy.of(this.#product.category).cadence;
+    const [{ today }, readBefore, now] = [this.#window, this.#readBefore, clock.now()];
+    return { product_id, currency, from, sent_at, now, hash, today, tiers, reason, readBefore };
+  }
+
+  /**
+   * Applies a live answer to the product's other currencies. A date without tickets has none in any currency. If another
+   * difference would be noticed by a shopper, the dates in these currencies are read at once.
+   */
+  #applyElsewhere(reading: Answered, { from, to }: Dates, noticed: readonly string[]): void {
+    const { mirror, policy } = this.#ports;
+    const { product_id, edition, part } = this.#record;
+    const read = { ...this.#metaOf(reading, from), readBefore: true };
+    const sold = reading.kind === 'read' ? reading.value.days : new Map<string, DayForm>();
+    const differs = noticed.some((date) => {
+      const form = sold.get(date);
+      return form !== undefined && summarise(form).available;
+    });
+    for (const currency of policy.extent.currencies) {
+      const other = currency === edition ? null : mirror.schedule.records.find({ ...this.#record, edition: currency });
+      if (other === null) continue;
+      // The dates stored here are not an answer in that currency, so its next answer is compared day by day even if it is
+      // byte-identical.
+      if (mirror.catalogue.availability.soldOutIn(currency, read, to) > 0) mirror.schedule.records.forgetBody(other);
+      if (differs && other.fetched_at !== null && other.fetched_at < read.sent_at) {
+        const kinds = [{ resource: 'availability', edition: currency, part } as const];
+        mirror.schedule.records.bringForward({ kinds, product_ids: [product_id] }, read.now, 'other-currency');
+      }
+    }
+  }
+}
+
+/** Returns whether the mirror holds this repeated answer. */
+function isStored({ hash }: Answered, current: RecordFacts | null): boolean {
+  return current?.body_hash === hash;
 }
 
 /**
@@ -290,40 +405,10 @@ function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Ins
   return { at: instant(sent_at + firstLookMs), reason: 'claimed' };
 }
 
-/** Returns the product and window of a record. `readBefore`: any date of the window was read before. */
-function windowOf({ mirror, clock, policy }: SyncPorts, { product_id, edition, part, fetched_at }: RecordFacts) {
-  const product = mirror.catalogue.products.find(product_id);
-  const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
-  if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
-  const { from, to } = window;
-  // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
-  const readBefore =
-    fetched_at !== null && mirror.catalogue.availability.wasRead({ product_id, currency: edition }, from, to);
-  return { product, window, readBefore };
-}
-
-/** Returns whether the mirror holds this repeated answer. */
-function isStored({ hash }: Answered, current: RecordFacts | null): boolean {
-  return current?.body_hash === hash;
-}
-
-function requestsFor({ policy, answerLengths }: SyncPorts, window: Dates & { today: string }): WindowRequests {
-  return windowRequests(window, {
-    today: window.today,
-    most: policy.daysPerRequest,
-    lengths: answerLengths,
-  });
-}
-
 /** Returns the instant of an answer that says "not on sale"; null: it says something else. */
 function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: SyncPorts['clock']): number | null {
   if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return clock.now();
   return reading.kind === 'read' && reading.value.sales_enabled !== true ? reading.sent_at : null;
-}
-
-function saidOf(reading: Answered, from: string): SaidNow {
-  const dates = reading.kind === 'read' ? { from, answer: reading.value } : null;
-  return { sent_at: reading.sent_at, sale: 'on', dates };
 }
 
 function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void {
@@ -332,14 +417,6 @@ function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void 
       { days: answerLengths.longest() },
       'the service cuts availability answers without saying so: set service.profile.days_per_request',
     );
-}
-
-function kept(sent_at: Instant): AvailabilityRead {
-  return { kind: 'stored', changed: false, noticed: [], unanswered: [], sale: 'on', sent_at, kept: true };
-}
-
-function offSale(said: Awaited<ReturnType<typeof notOnSale>>): AvailabilityRead {
-  return { kind: 'stored', changed: false, noticed: [], unanswered: [], ...said };
 }
 
 /** Returns the failure of a read that got a wrong-range answer: the old copy stays. */
@@ -356,108 +433,6 @@ function onlyOf(value: AvailabilityAnswer, asked: Dates, { from, to }: Dates): A
     [...days.values()].flatMap(([, , slots]) => slots.flatMap(([, , offers]) => offers.map(([id]) => id))),
   );
   return { ...value, covered_to: to, days, variants: value.variants.filter(({ variant_id }) => sold.has(variant_id)) };
-}
-
-/** The effect of an answer: whether it changed the mirror, and the dates with a change that a shopper would notice. */
-interface Found {
-  changed: boolean;
-  readonly noticed: string[];
-}
-
-/** Adds the effect of one answer to that of the answers before it. */
-function note(found: Found, { changed, noticed }: Found): void {
-  found.changed ||= changed;
-  found.noticed.push(...noticed);
-}
-
-/**
- * Applies a live answer to the product's other currencies. A date without tickets has none in any currency. If another
- * difference would be noticed by a shopper, the dates in these currencies are read at once.
- */
-function applyElsewhere(
-  { mirror, clock, policy }: SyncPorts,
-  record: RecordFacts,
-  { from, to, today, product }: Pick<AnswerMeta, 'from' | 'today'> & { readonly to: string; product: KnownProduct },
-  reading: Answered,
-  { noticed }: Found,
-): void {
-  const { product_id, edition, part, due_reason: reason } = record;
-  const { sent_at, hash } = reading;
-  const now = clock.now();
-  const { availability: tiers } = policy.of(product.category).cadence;
-  const read = {
-    product_id,
-    currency: edition,
-    from,
-    sent_at,
-    now,
-    hash,
-    today,
-    tiers,
-    reason,
-    readBefore: true,
-  } as const;
-  const sold = reading.kind === 'read' ? reading.value.days : new Map<string, DayForm>();
-  const differs = noticed.some((date) => {
-    const form = sold.get(date);
-    return form !== undefined && summarise(form).available;
-  });
-  for (const currency of policy.extent.currencies) {
-    const other = currency === edition ? null : mirror.schedule.records.find({ ...record, edition: currency });
-    if (other === null) continue;
-    // The dates stored here are not an answer in that currency, so its next answer is compared day by day even if it is
-    // byte-identical.
-    if (mirror.catalogue.availability.soldOutIn(currency, read, to) > 0) mirror.schedule.records.forgetBody(other);
-    if (differs && other.fetched_at !== null && other.fetched_at < sent_at) {
-      const kinds = [{ resource: 'availability', edition: currency, part } as const];
-      mirror.schedule.records.bringForward({ kinds, product_ids: [product_id] }, now, 'other-currency');
-    }
-  }
-}
-
-function storeAnswer(
-  ports: SyncPorts,
-  record: RecordFacts,
-  { from, today, product, readBefore }: Pick<AnswerMeta, 'from' | 'today' | 'readBefore'> & { product: KnownProduct },
-  reading: Answered,
-): Found {
-  const { mirror, clock, policy } = ports;
-  const { product_id, edition: currency, part, due_reason: reason } = record;
-  const { sent_at, hash } = reading;
-  const { availability: tiers, variants } = policy.of(product.category).cadence;
-  if (reading.kind === 'unchanged') {
-    mirror.catalogue.availability.confirm({ product_id, currency, hash, sent_at, today, tiers });
-    return { changed: false, noticed: [] };
-  }
-  const now = clock.now();
-  const { refused_prices: prices = 0 } = reading.value;
-  if (prices > 0) noteRefused(ports, [{ product_id, refused: { images: 0, prices } }], now);
-  const [language] = policy.extent.languages;
-  const by = { sent_at, reason, stale_at: instant(sent_at + variants), now };
-  const read = { ...by, source: 'availability' as const, product_id, language };
-  // Variants first, because the prices of dates depend on their groups. Variants that no date sells any more are found
-  // afterwards.
-  const known = mirror.catalogue.availability.variantIds(product_id);
-  const newVariants = mirror.catalogue.variants.store(
-    { ...read, groups: reading.value.groups },
-    reading.value.variants,
-    known,
-  );
-  // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
-  // not listed.
-  if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
-  const days = mirror.catalogue.availability.store(
-    { product_id, currency, from, sent_at, now, hash, today, tiers, reason, readBefore },
-    reading.value,
-  );
-  const listed = mirror.catalogue.availability.variantIds(product_id);
-  const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
-  const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.catalogue.variants.forget(read, listed);
-  if (part === 0)
-    mirror.catalogue.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
-  const others = newVariants || lessVariants;
-  const noticed = others && days.noticed.length === 0 ? [from] : days.noticed;
-  return { changed: days.changed > 0 || others, noticed };
 }
 
 function cappedAway(covered_to: string): NoAnswer {

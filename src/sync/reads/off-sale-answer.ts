@@ -2,6 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import type { Dates } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { judgeDates } from '../evidence/answers.ts';
 import type { Commit, Sync, SyncPorts } from '../records/context.ts';
@@ -19,11 +20,8 @@ export interface OffSaleSaid {
 
 interface Answered {
   readonly sent_at: Instant;
-  /** The cadence of the dates. */
-  readonly every: number;
-  /** The requested dates. */
-  readonly from: string;
-  readonly to: string;
+  /** The requested window, and its cadence. */
+  readonly window: Dates & { readonly every: number };
   readonly commit: Commit;
   /** Called with the answer if the mirror cannot be written: the answer is stored later. */
   readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
@@ -37,16 +35,17 @@ interface Answered {
 export async function notOnSale(
   ports: SyncPorts,
   record: RecordFacts,
-  { sent_at, every, from, to, commit, late }: Answered,
+  { sent_at, window, commit, late }: Answered,
 ): Promise<OffSaleSaid> {
   const { mirror, policy, clock, log } = ports;
   const { product_id } = record;
+  const { every } = window;
   const store = (): OffSaleSaid => {
     // The product's own read may have been stored while this one was under way.
     const product = mirror.catalogue.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
-    const judged = judgeDates(ports, record, { from, to }, 'off-sale', { sent_at });
+    const judged = judgeDates(ports, record, window, 'off-sale', { sent_at });
     if (judged.kind === 'keep') {
       doubtSaleStatus(ports, product_id);
       settleKept(ports, record, { sent_at, cadence: every, due: judged.next });

@@ -108,7 +108,7 @@ export function lookAfterNotice(
   if (at !== null) return { at: instant(Math.max(at, sent_at + confirmApartMs)), reason: 'closure-unconfirmed' };
   if (due_reason !== 'notified' || mirror.catalogue.products.find(product_id)?.sale_status !== 'disabled') return null;
   const opened_at =
-    mirror.push.trust
+    mirror.push.notices
       .noticesOf(product_id)
       .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= sent_at)
       ?.received_at ?? 0;

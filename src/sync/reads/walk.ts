@@ -18,8 +18,8 @@ import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { soonest } from '../evidence/evidence.ts';
-import type { Sync, SyncPorts } from '../records/context.ts';
-import { type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
+import type { SyncPorts } from '../records/context.ts';
+import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
 /**
  * A list: the functions that read and store its pages. `store` and `finished` run inside the transaction of their page.
@@ -70,73 +70,216 @@ const maxPauseMs = 6 * 60 * 60 * 1000;
  */
 const settledEveryMs = 24 * 60 * 60 * 1000;
 
+/** Walks a paged list to its end. */
+export function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
+  return new Walk(ports, record, list).run();
+}
+
 /**
- * Walks a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page. The
- * walk ends when one attempt met every row once, or when all its attempts together met as many rows as there are. Only
- * the first case is complete and shows what is missing. A walk that met fewer rows, or unusable rows, has failed.
+ * One walk of a paged list. Each page is stored in one transaction with the walk's position, so a kill costs one page.
+ * The walk ends when one attempt met every row once, or when all its attempts together met as many rows as there are.
+ * Only the first case is complete and shows what is missing. A walk that met fewer rows, or unusable rows, has failed.
  */
-export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
-  const { mirror, clock, log } = ports;
-  const key: WalkKey = { resource: record.resource, edition: record.edition };
-  let state = mirror.transaction(() => resume(ports, key));
-  let changed = false;
-  const met = mirror.schedule.walks.rows(key, state.attempt).attempt + state.repeated + state.unusable;
-  let pages = { served: state.next_page === 1 ? 0 : met, barren: 0 };
+class Walk<Entry> {
+  readonly #ports: SyncPorts;
+  readonly #record: RecordFacts;
+  readonly #list: List<Entry>;
+  readonly #key: WalkKey;
+  /** The walk as it is stored. */
+  #state: WalkState;
+  #changed = false;
+  /** Rows that this attempt has met, and the pages in a row that brought none that is new. */
+  #pages: { readonly served: number; readonly barren: number };
   /** The rows of the first page, if this process read it and the second page is next. */
-  let first: readonly number[] = [];
-  for (;;) {
-    const reading = await list.read(state.next_page);
-    if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
-    if (reading.kind !== 'read') {
-      // If only a later page is missing, the path exists.
-      const isLater = state.next_page > 1 && reading.kind === 'refused' && refuses('path', reading);
-      const outcome = isLater ? failedStatus(reading.status) : reading;
-      // Failures from before the last stored pages do not count any more.
-      return settleFailure(ports, mirror.schedule.records.find({ ...record, ...key }) ?? record, outcome, list.signal);
+  #first: readonly number[] = [];
+
+  constructor(ports: SyncPorts, record: RecordFacts, list: List<Entry>) {
+    this.#ports = ports;
+    this.#record = record;
+    this.#list = list;
+    this.#key = { resource: record.resource, edition: record.edition };
+    this.#state = resume(ports, this.#key);
+    const { next_page, repeated, unusable } = this.#state;
+    this.#pages = { served: next_page === 1 ? 0 : this.#rows().attempt + repeated + unusable, barren: 0 };
+  }
+
+  async run(): Promise<Refreshed> {
+    const { mirror, log, progressed } = this.#ports;
+    for (;;) {
+      const before = this.#state;
+      const reading = await this.#list.read(before.next_page);
+      if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
+      if (reading.kind !== 'read') return this.#unanswered(reading);
+      const outcome = mirror.transaction(() => this.#store(reading.value, reading.sent_at));
+      progressed();
+      if (outcome !== null) return outcome;
+      const { attempt, started_at } = this.#state;
+      if (attempt === before.attempt && started_at === before.started_at) continue;
+      this.#pages = { served: 0, barren: 0 };
+      if (attempt > before.attempt)
+        log.info({ ...this.#key, attempt }, 'the list drifted or was short: walking it again');
     }
-    const { value: page, sent_at } = reading;
+  }
+
+  #unanswered(reading: NoAnswer): Promise<Refreshed> {
+    // If only a later page is missing, the path exists.
+    const isLater = this.#state.next_page > 1 && reading.kind === 'refused' && refuses('path', reading);
+    const outcome = isLater ? failedStatus(reading.status) : reading;
+    // Failures from before the last stored pages do not count any more.
+    const record = this.#ports.mirror.schedule.records.find({ ...this.#record, ...this.#key }) ?? this.#record;
+    return settleFailure(this.#ports, record, outcome, this.#list.signal);
+  }
+
+  /** Stores a page. Returns the result if it ends the walk; null: the walk goes on. */
+  #store(page: Page<Entry>, sent_at: Instant): Refreshed | null {
+    const { mirror, clock, log } = this.#ports;
+    const { walks, records } = mirror.schedule;
+    const [key, before] = [this.#key, this.#state];
     const unusable_example = page.rejected[0] ?? null;
     if (unusable_example !== null)
       log.warn({ ...key, rows: page.rejected.length, reason: unusable_example }, 'list rows rejected');
-    const before = state;
-    const outcome = mirror.transaction((): Refreshed | null => {
-      const stored = mirror.schedule.walks.find(key);
-      // A new walk was requested meanwhile: this page belongs to the old one.
-      if (stored === null || stored.next_page !== before.next_page || stored.started_at !== before.started_at) {
-        state = stored ?? mirror.schedule.walks.begin(key, clock.now(), 1);
-        return null;
-      }
-      const ids = page.entries.map(list.id);
-      if (before.next_page === 2 && isSamePage(first, ids)) return samePage(ports, record, key, page.members);
-      first = before.next_page === 1 ? ids : [];
-      changed = list.store(page, sent_at, before) || changed;
-      const repeated = mirror.schedule.walks.turn(key, before, {
-        ids,
-        counted: page.total,
-        unusable: page.rejected.length,
-        unusable_example,
-      });
-      state = mirror.schedule.walks.find(key) ?? before;
-      const rows = page.entries.length + page.rejected.length;
-      const fresh = page.entries.length - repeated;
-      pages = { served: pages.served + rows, barren: fresh > 0 ? 0 : pages.barren + 1 };
-      const next = afterPage({ ...pages, rows, short: page.short, next: page.next, total: page.total });
-      // A list that counts more on each page counts nothing.
-      const isCounted = before.counted === page.total;
-      if (next === 'endless') return endlessList(ports, record, list, { key, state, changed, isCounted, ...pages });
-      mirror.schedule.records.progressed(record);
-      if (next === 'more') return null;
-      return endOfList(ports, record, list, { key, state, changed }, (next) => {
-        state = next;
-      });
-    });
-    ports.progressed();
-    if (outcome !== null) return outcome;
-    if (state.attempt === before.attempt && state.started_at === before.started_at) continue;
-    pages = { served: 0, barren: 0 };
-    if (state.attempt > before.attempt)
-      log.info({ ...key, attempt: state.attempt }, 'the list drifted or was short: walking it again');
+    const stored = walks.find(key);
+    // A new walk was requested meanwhile: this page belongs to the old one.
+    if (stored === null || stored.next_page !== before.next_page || stored.started_at !== before.started_at) {
+      this.#state = stored ?? walks.begin(key, clock.now(), 1);
+      return null;
+    }
+    const ids = page.entries.map(this.#list.id);
+    if (before.next_page === 2 && isSamePage(this.#first, ids)) return this.#samePage(page.members);
+    this.#first = before.next_page === 1 ? ids : [];
+    this.#changed = this.#list.store(page, sent_at, before) || this.#changed;
+    const unusable = page.rejected.length;
+    const repeated = walks.turn(key, before, { ids, counted: page.total, unusable, unusable_example });
+    this.#state = walks.find(key) ?? before;
+    const rows = page.entries.length + unusable;
+    const { served, barren } = this.#pages;
+    this.#pages = { served: served + rows, barren: page.entries.length > repeated ? 0 : barren + 1 };
+    const next = afterPage({ ...this.#pages, rows, short: page.short, next: page.next, total: page.total });
+    // A list that counts more on each page counts nothing.
+    if (next === 'endless') return this.#endless(before.counted === page.total);
+    records.progressed(this.#record);
+    return next === 'more' ? null : this.#end();
   }
+
+  /** Fails a walk whose second page repeats the first: the service does not page by number. */
+  #samePage(members: string): Refreshed {
+    this.#ports.mirror.schedule.walks.end(this.#key, null);
+    return this.#fail('same-page', `page 2 is page 1 once more, the page number is ignored; members: ${members}`);
+  }
+
+  /** Fails a walk whose list does not end. */
+  #endless(isCounted: boolean): Refreshed {
+    const count = this.#count(this.#rows().all);
+    if (isCounted && !metAll(count)) return this.#short(count, false);
+    const rows = this.#endIncomplete();
+    const { served } = this.#pages;
+    const came = `${served} rows came, ${rows} of them different, and more are announced`;
+    return this.#fail('endless-list', `the list does not end: ${came}`);
+  }
+
+  /** Called at the end of an attempt. */
+  #end(): Refreshed | null {
+    const { mirror, clock } = this.#ports;
+    const { repeated, attempt, unusable, started_at } = this.#state;
+    const rows = this.#rows();
+    const complete = repeated === 0 && metAll(this.#count(rows.attempt));
+    const together = attempt > 1 && metAll(this.#count(rows.all));
+    if (!complete && !together && attempt < maxAttempts && !this.#isSameAgain()) {
+      this.#state = mirror.schedule.walks.begin(this.#key, clock.now(), attempt + 1);
+      return null;
+    }
+    if ((!complete && !together) || unusable > 0) return this.#short(this.#count(rows.all), complete);
+    mirror.schedule.shortLists.end(this.#key);
+    return this.#settle(complete, this.#list.sooner?.(started_at) ?? null);
+  }
+
+  /**
+   * Records a short walk. It has failed, unless three walks agree that there are no more rows. `complete`: true if only
+   * unusable rows were the problem.
+   */
+  #short(count: ListCounted, complete: boolean): Refreshed {
+    const { mirror, clock, policy } = this.#ports;
+    const { shortLists, records } = mirror.schedule;
+    const [key, record] = [this.#key, this.#record];
+    const { started_at, unusable_example } = this.#state;
+    const now = clock.now();
+    const found = afterShortWalk(shortLists.find(key), this.#shortWalk(count), started_at);
+    shortLists.note(key, { ...found, unusable_example }, now);
+    if (isSettled(found)) {
+      const again = { at: instant(started_at + settledEveryMs), reason: 'suspicion' } as const;
+      return this.#settle(complete, soonest([this.#list.sooner?.(started_at) ?? null, again]));
+    }
+    this.#endIncomplete();
+    const primary = key.edition === walkKinds(policy.extent).primary.edition ? 1 : 0;
+    const failed = this.#fail('list-incomplete', shortListText({ ...key, ...found, unusable_example, primary }));
+    records.astray(record, instant(record.unanswered_at ?? now));
+    return failed;
+  }
+
+  /** Ends a walk that does not show what is missing. Returns the number of different rows of this attempt. */
+  #endIncomplete(): number {
+    const { started_at, unusable } = this.#state;
+    this.#ports.mirror.schedule.walks.end(this.#key, null);
+    const rows = this.#rows().attempt;
+    this.#list.finished({ complete: false, started_at, rows, unusable });
+    return rows;
+  }
+
+  #fail(code: string, message: string): Refreshed {
+    // Storing its pages has reset the failure count; failures of these kinds keep counting. `final`, because the list
+    // would be the same if it were walked again at once.
+    recordFailure(this.#ports, this.#record, { code, message, final: true });
+    return { kind: 'failed', code, message };
+  }
+
+  /** Stores the end of a walk. */
+  #settle(complete: boolean, sooner: Due | null): Refreshed {
+    const { mirror, clock } = this.#ports;
+    const { started_at, unusable } = this.#state;
+    mirror.schedule.walks.end(this.#key, complete ? clock.now() : null);
+    const { cadence } = this.#list;
+    const read = { sent_at: started_at, changed: this.#changed, body_hash: null, cadence, sooner };
+    const settled = settleStored(this.#ports, this.#record, read);
+    // Called last, because the end of a list may bring the next walk forward.
+    this.#list.finished({ complete, started_at, rows: this.#rows().attempt, unusable });
+    return settled;
+  }
+
+  /** Returns the numbers of different rows: of this attempt, and of all. */
+  #rows() {
+    return this.#ports.mirror.schedule.walks.rows(this.#key, this.#state.attempt);
+  }
+
+  #count(met: number): ListCounted {
+    const { counted, unusable } = this.#state;
+    return { met, unusable, counted: this.#ports.policy.listTotal === 'ignore' ? null : counted };
+  }
+
+  #shortWalk(count: ListCounted): ShortWalk {
+    const { met, unusable } = count;
+    const row_hash = this.#ports.mirror.schedule.walks.rowHash(this.#key);
+    return { met, unusable, counted: rowsCounted(count), row_hash };
+  }
+
+  /**
+   * Returns whether a further attempt would show no more rows. This attempt repeated nothing, and met the same rows as
+   * the attempts before it. For a first attempt: it lacks the same rows as the last short walk.
+   */
+  #isSameAgain(): boolean {
+    const { repeated, attempt } = this.#state;
+    if (repeated > 0) return false;
+    const rows = this.#rows();
+    if (attempt > 1) return rows.all === rows.attempt;
+    const before = this.#ports.mirror.schedule.shortLists.find(this.#key);
+    return before !== null && isSameShortage(before, this.#shortWalk(this.#count(rows.all)));
+  }
+}
+
+/** The row counts of a walk. `counted`: the service's own; null: none. */
+interface ListCounted {
+  readonly met: number;
+  readonly unusable: number;
+  readonly counted: number | null;
 }
 
 /**
@@ -145,149 +288,6 @@ export async function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: L
  */
 function isSamePage(one: readonly number[], other: readonly number[]): boolean {
   return one.length > 0 && one.length === other.length && one.every((id, index) => other[index] === id);
-}
-
-/**
- * Fails a walk whose second page repeats the first: the service does not page by number. The rows of the page stay
- * stored. The list does not count as walked.
- */
-function samePage(ports: SyncPorts, record: RecordFacts, key: WalkKey, members: string): Refreshed {
-  ports.mirror.schedule.walks.end(key, null);
-  const failure = {
-    code: 'same-page',
-    message: `page 2 is page 1 once more, the page number is ignored; members: ${members}`,
-  };
-  // Storing the first page has reset the failure count; failures of this kind keep counting.
-  recordFailure(ports, record, { ...failure, final: true });
-  return { kind: 'failed', ...failure };
-}
-
-/** The end of a walk. */
-interface End {
-  readonly key: WalkKey;
-  readonly state: WalkState;
-  readonly changed: boolean;
-}
-
-/** Fails a walk whose list does not end: its rows stay stored, but it does not show what is missing. */
-function endlessList<Entry>(
-  ports: SyncPorts,
-  record: RecordFacts,
-  list: List<Entry>,
-  { served, isCounted, ...end }: End & { readonly served: number; readonly isCounted: boolean },
-): Refreshed {
-  const { mirror } = ports;
-  const { key, state } = end;
-  const count = countOf(ports, state, mirror.schedule.walks.rows(key, state.attempt).all);
-  if (isCounted && !metAll(count)) return shortList(ports, record, list, { ...end, count, complete: false });
-  const rows = mirror.schedule.walks.rows(key, state.attempt).attempt;
-  mirror.schedule.walks.end(key, null);
-  list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
-  const failure = {
-    code: 'endless-list',
-    message: `the list does not end: ${served} rows came, ${rows} of them different, and more are announced`,
-  };
-  // Storing its pages has reset the failure count; failures of this kind keep counting.
-  recordFailure(ports, record, { ...failure, final: true });
-  return { kind: 'failed', ...failure };
-}
-
-function endOfList<Entry>(
-  ports: SyncPorts,
-  record: RecordFacts,
-  list: List<Entry>,
-  end: End,
-  again: (next: WalkState) => void,
-): Refreshed | null {
-  const { mirror, clock } = ports;
-  const { key, state } = end;
-  const rows = mirror.schedule.walks.rows(key, state.attempt);
-  const complete = state.repeated === 0 && metAll(countOf(ports, state, rows.attempt));
-  const together = state.attempt > 1 && metAll(countOf(ports, state, rows.all));
-  if (!complete && !together && state.attempt < maxAttempts && !isSameAgain(ports, end)) {
-    again(mirror.schedule.walks.begin(key, clock.now(), state.attempt + 1));
-    return null;
-  }
-  const count = countOf(ports, state, rows.all);
-  if ((!complete && !together) || state.unusable > 0)
-    return shortList(ports, record, list, { ...end, count, complete });
-  mirror.schedule.shortLists.end(key);
-  return settleWalk(ports, record, list, { ...end, complete, sooner: list.sooner?.(state.started_at) ?? null });
-}
-
-/**
- * Records a short walk. It has failed, unless three walks agree that there are no more rows. `complete`: true if only
- * unusable rows were the problem.
- */
-function shortList<Entry>(
-  ports: SyncPorts,
-  record: RecordFacts,
-  list: List<Entry>,
-  { count, complete, ...end }: End & { readonly count: ListCounted; readonly complete: boolean },
-): Refreshed {
-  const { mirror, clock, policy } = ports;
-  const { key, state } = end;
-  const now = clock.now();
-  const found = afterShortWalk(mirror.schedule.shortLists.find(key), shortWalkOf(ports, key, count), state.started_at);
-  const { unusable_example } = state;
-  mirror.schedule.shortLists.note(key, { ...found, unusable_example }, now);
-  if (isSettled(found)) {
-    const settled = { at: instant(state.started_at + settledEveryMs), reason: 'suspicion' } as const;
-    const sooner = soonest([list.sooner?.(state.started_at) ?? null, settled]);
-    return settleWalk(ports, record, list, { ...end, complete, sooner });
-  }
-  mirror.schedule.walks.end(key, null);
-  const { attempt: rows } = mirror.schedule.walks.rows(key, state.attempt);
-  list.finished({ complete: false, started_at: state.started_at, rows, unusable: state.unusable });
-  const primary = key.edition === walkKinds(policy.extent).primary.edition ? 1 : 0;
-  const failure = { code: 'list-incomplete', message: shortListText({ ...key, ...found, unusable_example, primary }) };
-  // Storing its pages has reset the failure count; failures of this kind keep counting. `final`, because the list would
-  // be as short if it were walked again at once.
-  recordFailure(ports, record, { ...failure, final: true });
-  mirror.schedule.records.astray(record, instant(record.unanswered_at ?? now));
-  return { kind: 'failed', ...failure };
-}
-
-/** Stores the end of a walk. */
-function settleWalk<Entry>(
-  ports: SyncPorts,
-  record: RecordFacts,
-  list: List<Entry>,
-  { key, state, changed, complete, sooner }: End & { readonly complete: boolean; readonly sooner: Due | null },
-): Refreshed {
-  const { mirror, clock } = ports;
-  const { started_at, attempt, unusable } = state;
-  mirror.schedule.walks.end(key, complete ? clock.now() : null);
-  const read = { sent_at: started_at, changed, body_hash: null, cadence: list.cadence, sooner };
-  const settled = settleStored(ports, record, read);
-  // Called last, because the end of a list may bring the next walk forward.
-  list.finished({ complete, started_at, rows: mirror.schedule.walks.rows(key, attempt).attempt, unusable });
-  return settled;
-}
-
-type ListCounted = ReturnType<typeof countOf>;
-
-/** Returns the row counts of a walk. */
-function countOf({ policy }: Sync, { counted, unusable }: WalkState, met: number) {
-  return { met, unusable, counted: policy.listTotal === 'ignore' ? null : counted };
-}
-
-function shortWalkOf({ mirror }: Sync, key: WalkKey, count: ListCounted): ShortWalk {
-  const { met, unusable } = count;
-  return { met, unusable, counted: rowsCounted(count), row_hash: mirror.schedule.walks.rowHash(key) };
-}
-
-/**
- * Returns whether a further attempt would show no more rows. This attempt repeated nothing, and met the same rows as
- * the attempts before it. For a first attempt: it lacks the same rows as the last short walk.
- */
-function isSameAgain(ports: SyncPorts, { key, state }: End): boolean {
-  const { mirror } = ports;
-  if (state.repeated > 0) return false;
-  const rows = mirror.schedule.walks.rows(key, state.attempt);
-  if (state.attempt > 1) return rows.all === rows.attempt;
-  const before = mirror.schedule.shortLists.find(key);
-  return before !== null && isSameShortage(before, shortWalkOf(ports, key, countOf(ports, state, rows.all)));
 }
 
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */

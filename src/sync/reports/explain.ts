@@ -188,7 +188,7 @@ export function explainProduct(
     covered: known.covered,
     announced_by: announcersOf(mirror, product_id),
     list_signal: { ...signalWorth(mirror.schedule.signals.of('near')), entry_changed_at: known.signal_at },
-    notices: mirror.push.trust
+    notices: mirror.push.notices
       .noticesOf(product_id)
       .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
     closures: mirror.push.closures.ofProduct(product_id).map(explainClosure),
@@ -202,8 +202,8 @@ function throttledUntil({ schedule: { budget } }: MirrorFacts, product_id: numbe
   return rest?.alone === 1 ? rest.until : null;
 }
 
-function announcersOf({ push: { trust } }: MirrorFacts, product_id: number): Explanation['announced_by'] {
-  return trust
+function announcersOf({ push: { notices } }: MirrorFacts, product_id: number): Explanation['announced_by'] {
+  return notices
     .announcers({ product_id, change_type: 'product_details_update' })
     .map(({ subscription_id, announced, announceable, trusted }) => ({
       subscription_id,

@@ -44,7 +44,7 @@ export async function putSubscription(
     mirror.push.subscriptions.put(subscription_id, { at, hash: putHash(wanted, epoch) });
     mirror.push.subscriptions.tried(subscription_id, succeeded(ports, before));
     noteDifferences(ports, wanted);
-    mirror.push.subscriptions.cover();
+    mirror.push.subscriptions.cover(clock.now());
   });
   announce(ports, subscription_id, epoch);
   log.info({ subscription_id, reason, epoch, entities: wanted.entity_ids?.length ?? null }, 'subscription put');

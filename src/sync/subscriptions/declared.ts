@@ -74,12 +74,12 @@ function entitiesOf(mirror: MirrorFacts, declared: DeclaredSubscription): readon
 
 /** Stores the wanted subscriptions, and logs those no longer declared. */
 export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeof wantedSubscriptions> {
-  const { mirror, log } = ports;
+  const { mirror, clock, log } = ports;
   return mirror.transaction(() => {
     const plan = wantedSubscriptions(ports);
     for (const subscription_id of mirror.push.subscriptions.declare(plan.wanted))
       log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
-    mirror.push.subscriptions.cover();
+    mirror.push.subscriptions.cover(clock.now());
     return plan;
   });
 }

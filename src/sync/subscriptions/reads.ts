@@ -48,15 +48,15 @@ export async function readSubscription(
         factsOf(ports, wanted.subscription_id, outcome.value, null),
       );
       // The affected products are known now, so its gap can end.
-      mirror.push.subscriptions.cover();
+      mirror.push.subscriptions.cover(clock.now());
     }
     // Opened at once, since the repair may follow within a second. The gap begins at the previous read, the last time
     // it is known to have worked.
     if (
       meant !== 'doubted' &&
-      mirror.push.trust.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
+      mirror.push.gaps.broken().some(({ subscription_id }) => subscription_id === wanted.subscription_id)
     )
-      mirror.push.trust.openGap(wanted.subscription_id, instant(Math.min(before, at)));
+      mirror.push.gaps.openGap(wanted.subscription_id, instant(Math.min(before, at)));
     noteDifferences(ports, wanted);
     settleAttempt(ports, wanted.subscription_id);
   });

@@ -72,9 +72,9 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'a check joins a call that was sent before it was asked',
     edits: [
       {
-        file: 'src/sync/checks/shared-reads.ts',
-        is: 'if (this.#joinable.get(id) === call) this.#joinable.delete(id);\n        this.#sent.set(id, call);',
-        was: 'this.#sent.set(id, call);',
+        file: 'src/sync/checks/live-call.ts',
+        is: 'return !this.#wasSent && !this.#isAnswered && !this.signal.aborted;',
+        was: 'return !this.#isAnswered && !this.signal.aborted;',
       },
     ],
   },
