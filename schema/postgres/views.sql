@@ -30,7 +30,7 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.*, p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at
+SELECT i.*, i.product_id, p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at
 FROM image i
 JOIN _product p ON p.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
@@ -60,12 +60,12 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.*, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT p.*, p.product_id, p.currency, p.checked_at, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
   CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, x.prediscount_price,
   COALESCE(p.city_path || '-', '') || p.city_id AS city_slug,
   left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
-  _is_stale(p.shown_stale_at) AS stale,
+  _is_stale(p.shown_stale_at) AS stale, p.expired_at,
   CASE WHEN _now() >= p.expired_at THEN 'expired' WHEN _now() >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
   CASE WHEN _now() >= p.detail_read_at + 4 * p.detail_target_ms THEN 'expired'
     WHEN _now() >= p.detail_read_at + p.detail_target_ms THEN 'stale'
@@ -80,7 +80,7 @@ FROM checkout c
 WHERE c.shown = 1;
 
 CREATE VIEW variants AS
-SELECT v.*, l.language, v.language AS language_shown,
+SELECT v.*, v.product_id, l.language, v.language AS language_shown,
   CASE WHEN v.variants_document IS NULL THEN 'availability' ELSE 'variants' END AS source,
   CASE WHEN v.group_ids IS NOT NULL THEN (
     SELECT CASE WHEN count(g.name) > 0 THEN '[' || string_agg(COALESCE(to_json(g.name)::text, 'null'), ',' ORDER BY e.ordinality) || ']' END
@@ -112,7 +112,7 @@ WHERE p.withdrawn_at IS NULL AND v.language = COALESCE((SELECT x.language FROM _
   WHERE x.product_id = v.product_id AND x.language = l.language AND x.variant_id = v.variant_id), m.language);
 
 CREATE VIEW mirror_info AS
-SELECT m.*, p.published_at
+SELECT m.*, m.contract_version, m.schema_version, p.published_at
 FROM _mirror m
 CROSS JOIN _published p;
 
@@ -185,14 +185,14 @@ FROM (
 ) r;
 
 CREATE VIEW bookable_days AS
-SELECT d.*, w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
+SELECT d.*, d.product_id, d.currency, w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
   CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM day d
 JOIN date_window w ON w.window_id = d.window_id
 WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= _now() AND d.until_at > _now();
 
 CREATE VIEW availability_days AS
-SELECT d.*, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
+SELECT d.*, d.product_id, d.currency, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
   CASE WHEN d.counted_until_at > _now() THEN d.availability ELSE
     (SELECT sum((t.value ->> 2)::bigint)::bigint FROM slot_day s CROSS JOIN _elements(s.slots::json) t (value)
     WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND (t.value ->> 1)::bigint > _now())
@@ -204,7 +204,7 @@ JOIN date_window w ON w.window_id = d.window_id
 WHERE w.shut < 3 AND d.from_at <= _now() AND d.until_at > _now();
 
 CREATE VIEW availability_slots AS
-SELECT s.*, t.value ->> 0 AS time,
+SELECT s.*, s.product_id, s.currency, s.date, t.value ->> 0 AS time,
   (o.value ->> 0)::bigint AS variant_id,
   (t.value ->> 2)::bigint AS availability,
   (o.value ->> 1)::bigint AS max_tickets,
@@ -223,7 +223,7 @@ CROSS JOIN _elements(t.value -> 3) o (value)
 WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();
 
 CREATE VIEW experiences AS
-SELECT e.*, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title,
+SELECT e.*, e.tagline, e.description, e.url, e.rating, e.rating_count, e.checked_at, e.changed_at, e.document, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title,
   COALESCE(e.path || '-', '') || e.experience_id AS slug, COALESCE(e.address, t.venue_address) AS address,
   v.city_id, COALESCE(t.city_name, e.city_name) AS city_name, v.country_id, COALESCE(t.country_name, e.country_name) AS country_name,
   COALESCE(e.latitude, v.latitude) AS latitude, COALESCE(e.longitude, v.longitude) AS longitude,
@@ -242,7 +242,7 @@ LEFT JOIN _product v ON v.product_id = (SELECT min(p.product_id) FROM _product p
 LEFT JOIN product t ON t.product_id = v.product_id AND t.language = l.language;
 
 CREATE VIEW tags AS
-SELECT t.*, l.language, t.language AS language_shown,
+SELECT t.*, t.tag_id, t.name, t.type_name, t.type_group_name, t.checked_at, t.changed_at, t.document, l.language, t.language AS language_shown,
   _is_stale(t.stale_at) AS stale, _expired_at(t.checked_at, t.stale_at) AS expired_at, _freshness(t.checked_at, t.stale_at) AS freshness
 FROM _mirror m
 CROSS JOIN languages l
