@@ -176,16 +176,6 @@ SELECT x.*, CAST(CASE WHEN shut = 0 THEN lowest_price END AS INTEGER) AS lowest_
 FROM price x
 WHERE from_at <= unixepoch()*1000 AND until_at > unixepoch()*1000 AND shut < 3 AND checked_at IS NOT NULL;
 
-CREATE VIEW search_rows AS
-SELECT product_search AS entry, CAST(rank AS REAL) AS rank, CAST(product_id AS INTEGER) AS product_id, CAST(language AS TEXT) AS language,
-  CAST(title AS TEXT) AS title, CAST(tagline AS TEXT) AS tagline, CAST(summary AS TEXT) AS summary,
-  CAST(city AS TEXT) AS city, CAST(venue AS TEXT) AS venue
-FROM product_search s;
-
-CREATE VIEW place_rows AS
-SELECT l.*, CAST(x AS REAL) AS x, CAST(y AS REAL) AS y, CAST(z AS REAL) AS z
-FROM product_places l;
-
 -- Now is unixepoch('now') here: what halves in 30 days may halve a minute later in an answer that a cache keeps, which
 -- asks unixepoch() alone how long it may (src/daemon/reading/views-clock.ts).
 CREATE VIEW product_popularity AS

@@ -160,10 +160,6 @@ SELECT x.*, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
 FROM price x
 WHERE x.from_at <= _now() AND x.until_at > _now() AND x.shut < 3 AND x.checked_at IS NOT NULL;
 
-CREATE VIEW place_rows AS
-SELECT l.*
-FROM product_places l;
-
 CREATE VIEW product_popularity AS
 SELECT product_id, sellable, city_id, country_id, rating,
   0.5::double precision * least(greatest(COALESCE(rating, 3), 0), 5) / 5 + 0.5::double precision * (1 - 10 / (10 + recent)) AS popularity,

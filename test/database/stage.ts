@@ -67,12 +67,10 @@ export async function publishedStage(products: number, config: Record<string, un
   };
 }
 
-/** Those of the file that are no more than SQLite's own door to its index of words. */
+/** Views that both have, and the tables without one. */
 function sharedViews(file: ReturnType<typeof openMirrorAt>): string[] {
-  const views = file.prepare<[], string>(
-    "SELECT name FROM main.sqlite_schema WHERE type = 'view' AND name <> 'search_rows' ORDER BY name",
-  );
-  return [...views.pluck().all(), ...contractTables];
+  const views = file.prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'view' ORDER BY name");
+  return [...views.pluck().all(), ...contractTables, 'product_places'];
 }
 
 /** What a view of PostgreSQL shows to a reader whose clock stands at `now`. */

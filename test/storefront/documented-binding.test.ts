@@ -52,7 +52,7 @@ describe('a statement of the documents', () => {
         }
       >(
         `SELECT b.product_id AS product, p.title, b.date, max(b.lowest_price, p.from_price) AS price, l.x, l.y, l.z, p.latitude AS at, p.longitude AS "to"
-        FROM bookable_days b JOIN products p USING (product_id) JOIN place_rows l USING (product_id)
+        FROM bookable_days b JOIN products p USING (product_id) JOIN product_places l USING (product_id)
         WHERE b.lowest_price > 0 AND b.currency = 'EUR' AND EXISTS (SELECT 1 FROM images i WHERE i.product_id = p.product_id)
         ORDER BY price DESC, b.product_id, b.date`,
       )
@@ -117,25 +117,12 @@ echo json_encode($rows);`;
     expect(JSON.parse(output)).toEqual(statements().map((sql) => answer(sql, (value) => value)));
   });
 
-  it('may ask search_rows as it does product_search, in SQLite 3.40 too', needs('python3'), () => {
-    const of = (table: string, entry: string) =>
-      `SELECT product_id, title FROM ${table} WHERE ${entry} MATCH 'a* OR g*' AND language = 'en' ORDER BY rank, product_id`;
-    const [found, wanted] = [of('search_rows', 'entry'), of('product_search', 'product_search')];
-    expect(db.prepare(wanted).all().length).toBeGreaterThan(5);
-    expect(db.prepare(found).all()).toEqual(db.prepare(wanted).all());
-    const python =
-      'import sqlite3, sys\nprint(*[sqlite3.connect(sys.argv[1]).execute(sql).fetchall() for sql in sys.argv[2:]], sep="\\n")';
-    const output = execFileSync('python3', ['-c', python, path, found, wanted], { encoding: 'utf8' });
-    const [rows, same] = output.trimEnd().split('\n');
-    expect(rows).toBe(same);
-  });
-
   it('finds others by text where it asks a column without a type (control)', () => {
     const bare = statements().map((sql) => sql.replaceAll(/CAST\((:chord2|:sellable) AS \w+\)/g, '$1'));
     const differ = bare.filter((sql) => {
       const [numbers, texts] = [answer(sql, (value) => value), answer(sql, String)];
       return JSON.stringify(numbers) !== JSON.stringify(texts);
     });
-    expect(differ.map((sql) => /FROM (?:place_rows|answer)/.exec(sql)?.[0])).toContain('FROM place_rows');
+    expect(differ.map((sql) => /FROM (?:product_places|answer)/.exec(sql)?.[0])).toContain('FROM product_places');
   });
 });

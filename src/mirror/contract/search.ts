@@ -33,32 +33,12 @@ const productSearch = table(
   { title, tagline, summary, city, venue, product_id: productId, language },
 );
 
-/** `product_search` with types. */
-const searchRows = table(
-  'search_rows',
-  { key: ['product_id', 'language'], rows: 'a visible product and language' },
-  {
-    entry: integer({}, 'What MATCH is asked of; its value says nothing.'),
-    rank: real({ null: 'nothing is matched' }, 'As in product_search.'),
-    product_id: productId,
-    language,
-    title,
-    tagline,
-    summary,
-    city,
-    venue,
-  },
-);
-
 /** R*Tree. */
 const productPlaces = table(
   'product_places',
   { key: ['product_id'], rows: 'a visible product that says where it is' },
   box,
 );
-
-/** `product_places` with types. */
-const placeRows = table('place_rows', { key: ['product_id'], rows: 'a visible product that says where it is' }, box);
 
 const productPopularity = table(
   'product_popularity',
@@ -153,9 +133,7 @@ const searchGenericWords = table(
 
 export const searchTables = {
   product_search: productSearch,
-  search_rows: searchRows,
   product_places: productPlaces,
-  place_rows: placeRows,
   product_popularity: productPopularity,
   search_terms: searchTerms,
   search_entries: searchEntries,
