@@ -61,6 +61,7 @@ CREATE TABLE _product (
   covered INTEGER NOT NULL DEFAULT 0 CHECK (covered IN (0, 1)),  -- by a working, trusted subscription
   dates_off_at INTEGER,             -- the earliest off_sale_at of its records
   rating_count INTEGER,             -- by how many people; NULL: not said
+  weighed_rating INTEGER NOT NULL DEFAULT 4000,  -- of both: src/domain/catalogue/weighed-rating.ts
   asked REAL NOT NULL DEFAULT 0,    -- checks before orders, each halved in thirty days
   asked_at INTEGER,                 -- when asked was last counted
   signal_at INTEGER,                -- the last two polls of the list between which its price or sale status differed

@@ -183,20 +183,19 @@ SELECT product_id, sellable, city_id, country_id, rating,
   CAST(0.5 * min(max(COALESCE(rating, 3.0), 0.0), 5.0) / 5.0 + 0.5 * (1.0 - 10.0 / (10.0 + recent)) AS REAL) AS popularity,
   list_place, rating_count, weighed_rating, CAST(recent AS INTEGER) AS recent_sales, CAST(recent_asked AS INTEGER) AS recent_checks,
   -- Ten checks count as a sale. Most products have neither, and what halves them is not even asked: a broad search orders all by it.
-  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating) >> CASE WHEN sold + asked / 10 < 1 OR recent + recent_asked / 10 < 1 THEN 0
-    WHEN recent + recent_asked / 10 < 2 THEN 1 WHEN recent + recent_asked / 10 < 4 THEN 2 WHEN recent + recent_asked / 10 < 8 THEN 3
-    WHEN recent + recent_asked / 10 < 16 THEN 4 WHEN recent + recent_asked / 10 < 32 THEN 5 WHEN recent + recent_asked / 10 < 64 THEN 6
-    WHEN recent + recent_asked / 10 < 128 THEN 7 WHEN recent + recent_asked / 10 < 256 THEN 8
-    WHEN recent + recent_asked / 10 < 512 THEN 9 ELSE 10 END) AS INTEGER) AS place
+  CAST(max(1, COALESCE(list_place, 10001 - 2 * weighed_rating) >> CASE WHEN sold + asked / 10 < 1 THEN 0
+    ELSE (sales >= 1) + (sales >= 2) + (sales >= 4) + (sales >= 8) + (sales >= 16) + (sales >= 32) + (sales >= 64) + (sales >= 128)
+      + (sales >= 256) + (sales >= 512) END) AS INTEGER) AS place
 FROM (
-  SELECT p.product_id, sellable, city_id, country_id, rating, rating_count, sold, asked, list_place,
-    CAST(round(1000 * (40.0 + min(max(COALESCE(rating, 4.0), 0.0), 5.0) * CASE WHEN rating IS NULL THEN 0 ELSE COALESCE(rating_count, 10) END)
-      / (10.0 + CASE WHEN rating IS NULL THEN 0 ELSE COALESCE(rating_count, 10) END)) AS INTEGER) AS weighed_rating,
-    sold / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
-    asked / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
-  FROM _product p
-  LEFT JOIN _product_list_place l ON l.product_id = p.product_id
-  WHERE withdrawn_at IS NULL
+  SELECT *, recent + recent_asked / 10 AS sales
+  FROM (
+    SELECT p.product_id, sellable, city_id, country_id, rating, rating_count, weighed_rating, sold, asked, list_place,
+      sold / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
+      asked / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
+    FROM _product p
+    LEFT JOIN _product_list_place l ON l.product_id = p.product_id
+    WHERE withdrawn_at IS NULL
+  )
 );
 
 CREATE VIEW bookable_days AS

@@ -170,9 +170,7 @@ SELECT product_id, sellable, city_id, country_id, rating,
     WHEN recent + recent_asked / 10 < 128 THEN 7 WHEN recent + recent_asked / 10 < 256 THEN 8
     WHEN recent + recent_asked / 10 < 512 THEN 9 ELSE 10 END) AS place
 FROM (
-  SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.sold, p.asked, l.list_place,
-    round((1000 * (40 + least(greatest(COALESCE(p.rating, 4), 0), 5) * CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END)
-      / (10 + CASE WHEN p.rating IS NULL THEN 0 ELSE COALESCE(p.rating_count, 10) END))::numeric)::bigint AS weighed_rating,
+  SELECT p.product_id, p.sellable, p.city_id, p.country_id, p.rating, p.rating_count, p.weighed_rating, p.sold, p.asked, l.list_place,
     p.sold / (1::bigint << trunc(least(greatest(_now() - COALESCE(p.sold_at, 0), 0) / 2592000000.0, 60))::int) AS recent,
     p.asked / (1::bigint << trunc(least(greatest(_now() - COALESCE(p.asked_at, 0), 0) / 2592000000.0, 60))::int) AS recent_asked
   FROM _product p

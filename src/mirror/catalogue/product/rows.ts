@@ -1,4 +1,5 @@
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { weighedRating } from '../../../domain/catalogue/weighed-rating.ts';
 import { differing } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
@@ -39,7 +40,8 @@ interface Ports {
 
 const productColumns = [
   'timezone', 'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id',
-  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count', 'first_seen_at', 'read_at',
+  'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count', 'weighed_rating',
+  'first_seen_at', 'read_at',
   'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
 
@@ -99,6 +101,7 @@ export function productRows(
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
       ...offSale(entry, decideClosure(closures, entry, sent_at)),
       rating_count: said.rating_count ?? null,
+      weighed_rating: weighedRating(rating, said.rating_count ?? null),
       first_seen_at: row?.first_seen_at ?? sent_at,
       read_at: sent_at,
       images_verified_at: entry.images === null ? (row?.images_verified_at ?? null) : sent_at,
