@@ -39,6 +39,8 @@ export default defineConfig({
     // For what hangs: the strict run gives way to what runs beside it in .ci/run, where seven seconds have taken two minutes.
     testTimeout: thorough ? 300_000 : 120_000,
     hookTimeout: thorough ? 300_000 : 120_000,
+    // Polls wait for what happens, on whatever else the machine does.
+    expect: { poll: { timeout: 60_000 } },
     reporters: [
       'default',
       new SkippedReporter(),

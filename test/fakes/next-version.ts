@@ -45,7 +45,7 @@ export function writeNextSchema(directory: string): void {
   for (const [name, step] of Object.entries(steps)) writeFileSync(join(directory, name, '0002-next.sql'), step);
   const views = join(directory, 'mirror/views.sql');
   const text = readFileSync(views, 'utf8');
-  const next = text.replace('SELECT p.*, x.from_price', 'SELECT p.*, p.strapline, x.from_price');
+  const next = text.replace(' prediscount_price,\n', ' prediscount_price, strapline,\n');
   if (next === text) throw new Error('the view products does not begin as it did');
   writeFileSync(views, next);
 }

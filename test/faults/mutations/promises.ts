@@ -221,9 +221,10 @@ const kept: readonly Kept[] = [
     file: '/schema/mirror/views.sql',
     tests: ['mirror/images', 'storefronts/images', 'sync/images', 'mirror/views'],
     lines: {
-      '  AND unixepoch()*1000 + 999 < p.images_verified_at + 1209600000;': ';',
-      '  AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)\n': '',
-      '  AND i.withdrawn_at IS NULL\n  AND (i.doubted_at': '  AND (i.doubted_at',
+      '  AND unixepoch()*1000 + 999 < images_verified_at + 1209600000;\n\nCREATE VIEW experience_images':
+        ';\n\nCREATE VIEW experience_images',
+      '  AND (doubted_at IS NULL OR doubted_at < images_verified_at)\n': '',
+      '  AND i.withdrawn_at IS NULL\n  AND (doubted_at': '  AND (doubted_at',
     },
   },
   // Readers never see half an update.
