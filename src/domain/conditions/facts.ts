@@ -85,7 +85,7 @@ export interface LiveFacts {
   readonly calls: number;
 }
 
-/** An absence of the service. */
+/** A time in which the service did not answer. */
 export interface Away {
   /**
    * `unreachable`: no connection. `silent`: connections without an answer. `unusable`: answers, none of which can be used.

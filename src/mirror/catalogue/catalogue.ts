@@ -20,7 +20,7 @@ import { type TagTables, tagTables } from './tags.ts';
 import { type VariantTables, variantTables } from './variants.ts';
 import { zoneTable } from './zones.ts';
 
-/** What the service has said about its products, and what follows from it for shops. */
+/** Tables of the products: the service's answers about them, and the rows that shops read. */
 export interface CatalogueTables {
   readonly products: ProductTables;
   readonly images: ImageLedger;

@@ -30,7 +30,7 @@ export interface CoveringReads {
 }
 
 export interface CoveringTable extends CoveringReads {
-  /** Finds which mirrored products each covers, from what it is known to hold. */
+  /** Finds the mirrored products that each subscription covers, by the entities that it is known to hold. */
   cover(now: Instant): void;
   /** Returns whether `moveCovered` would find anything: a read, where that is a write. */
   isCoverageOutdated(): boolean;

@@ -4,7 +4,7 @@ import { type GapTable, gapTable } from './gaps.ts';
 import { type NoticeTable, noticeTable } from './notices.ts';
 import { type SubscriptionTable, subscriptionTable } from './subscriptions.ts';
 
-/** What notifications have said, what they should have said or could not, and where they are sent. */
+/** Tables of change notifications: those received, expected and missed, and the subscriptions that send them. */
 export interface PushTables {
   readonly closures: ClosureTable;
   readonly gaps: GapTable;

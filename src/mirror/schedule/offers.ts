@@ -23,7 +23,7 @@ export interface OfferReads {
 }
 
 export interface OfferTable extends OfferReads {
-  /** An answer shows that it exists. */
+  /** Records an answer that shows that the path exists. */
   answered(path: OptionalPath, at: Instant): void;
   /** It answered 404 or 405, which decides nothing yet. */
   refused(path: OptionalPath, at: Instant): void;

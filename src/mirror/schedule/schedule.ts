@@ -10,7 +10,7 @@ import { type SignalTable, signalTable } from './signals.ts';
 import { type TargetTable, targetTable } from './targets.ts';
 import { type WalkTable, walkTable } from './walks.ts';
 
-/** What is to be read, when and why, and what became of it. */
+/** Tables of the planner: each record with its next read, the reason for it and the result of the last one. */
 export interface ScheduleTables {
   readonly records: RecordTable;
   readonly walks: WalkTable;

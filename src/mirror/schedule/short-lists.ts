@@ -23,7 +23,7 @@ export interface ShortListTable extends ShortListReads {
   find(key: WalkKey): Row | null;
   /** Notes a short walk that ended at `at`. */
   note(key: WalkKey, list: ShortList & Pick<Row, 'unusable_example'>, at: Instant): void;
-  /** Ends the shortage of a list. */
+  /** Forgets that a list was short. */
   end(key: WalkKey): void;
 }
 

@@ -139,9 +139,9 @@ class WindowRead {
   #sent_at: Instant | null = null;
   /** Hash of an answer with the whole window. */
   #body_hash: string | null = null;
-  /** Whether the window has dates to buy, if one answer has all its dates; else null. */
+  /** True: the window has dates to buy. Null: no single answer had all its dates. */
   #shows: boolean | null = null;
-  /** Whether the stored answers changed the mirror, and the dates with a change that a shopper would notice. */
+  /** True: a stored answer changed the mirror. `#noticed` has the dates whose change a shopper would notice. */
   #changed = false;
   readonly #noticed: string[] = [];
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */

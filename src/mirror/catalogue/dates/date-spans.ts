@@ -84,7 +84,7 @@ export function dateSpanTable(
   const change = db.change((bound: Bound<StoredSpan>) =>
     query.updateTable('date_window').set(pick(bound, facts)).where('window_id', '=', bound.window_id),
   );
-  // Apart: the index is written only where it differs.
+  // A statement of its own: the index is written only where the first date differs.
   const begin = db.change((bound: Bound<Pick<StoredSpan, 'window_id' | 'from_date'>>) =>
     query.updateTable('date_window').set({ from_date: bound.from_date }).where('window_id', '=', bound.window_id),
   );

@@ -63,7 +63,7 @@ export function stretchTable(db: Writes): StretchTable {
       .orderBy('until_at'),
   );
   const put = db.change(upsert('day', ['product_id', 'currency', 'date', 'until_at'], shown));
-  // Apart: the index is written only where something else differs.
+  // A statement of its own: it leaves the index alone, which is written only where something else differs.
   const recount = db.change((bound: Bound<DateKey & Stretch>) =>
     query
       .updateTable('day')
