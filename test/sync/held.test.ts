@@ -51,6 +51,20 @@ describe('dates that are all answered empty', () => {
     expect(bookable(harness)?.days).toBeGreaterThan(0.9 * (before?.days ?? 0));
   });
 
+  it('are kept for a day by a rejection, and believed after it, as if nobody had decided', async () => {
+    await using harness = await filledHarness({ products: 24, lean: true });
+    await emptied(harness);
+    const shown = bookable(harness)?.days;
+    expect(harness.daemon.ports.evidence.decide('near-dates', 'rejected')).toEqual(['near-dates']);
+    const rejected_at = harness.clock.now();
+    await harness.liveUntil(rejected_at + 23 * hour);
+    expect(held(harness)).toContain('near-dates held');
+    expect(shown).toBeGreaterThan(0);
+    await harness.liveUntil(rejected_at + 27 * hour);
+    expect(held(harness)).toContain('near-dates ended');
+    expect(bookable(harness)?.days).toBe(0);
+  });
+
   it('are believed, and reported, where the configuration says warn', async () => {
     await using harness = await filledHarness({ products: 24 }, { held: { less: 'warn' } });
     await emptied(harness);

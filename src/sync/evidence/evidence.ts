@@ -250,7 +250,8 @@ export class Evidence implements ClaimJudge {
     } else if (verdict === 'taken-back' || (verdict === 'agreed' && decision === null)) {
       const state = verdict === 'agreed' ? 'asking' : 'taken-back';
       log.warn({ subject, state }, 'held claims are asked again');
-      const until = decision === null ? { decided_until: instant(now + decidedMs) } : {};
+      // A decision that is over must not come into force again with the new end.
+      const until = decision === null ? { decision, decided_until: instant(now + decidedMs) } : {};
       this.#evidence.putHold({ ...sampled, state, ...until });
       this.#askAll(pending);
     } else if (sampled !== found) this.#evidence.putHold(sampled);
