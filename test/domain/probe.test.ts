@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Exchange, ProbeEvidence } from '../../src/domain/probe/assumption.ts';
 import { listAssumptions } from '../../src/domain/probe/list-assumptions.ts';
 import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
@@ -62,4 +62,20 @@ it('says nothing about empty pages where no row of the list can be read', () => 
   const evidence = [empty('list', 1), empty('page 0', 0), empty('beyond the end', 1001)];
   for (const name of ['first page', 'end of the list'])
     expect(seen(name, evidence), name).toBe('the list has no row that can be read');
+});
+
+describe('a list of three pages that counts 250 products', () => {
+  const page = (name: string, page: number, rows: number) => {
+    const ids = Array.from({ length: rows }, (_, row) => ({ id: 100 * page + row }));
+    return exchange(name, { question: list(page), read: { rows: ids, total: 250 } });
+  };
+  const first = [page('list', 1, 100), page('page 2', 2, 100)];
+
+  it.each([
+    ['is complete if the last page is', '250 rows', [page('last page', 3, 50)]],
+    ['lacks what the last page lacks', '49 of 50 rows on page 3, the last of 250 rows', [page('last page', 3, 49)]],
+    ['says nothing about its total without the last page', '200 of 250 rows on two pages', []],
+  ])('%s', (_, says, last) => {
+    expect(seen('list total', [...first, ...last])).toBe(says);
+  });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type AskedRecord,
   isThere,
+  judgeSubscriptionRead,
   othersOfKey,
   othersOfPath,
   reachOfKey,
@@ -143,5 +144,24 @@ describe('after a refusal that may be about the path', () => {
     [[], 'experiences', { ...before, refused_at: now - minute }, 'path', 'refused-again'],
   ])('where the others show %o of %s, with %o, it reaches the %s: %s', (others, resource, facts, to, because) => {
     expect(reachOfPath(others, { resource }, facts, now)).toEqual({ to, because });
+  });
+});
+
+describe('a subscription that is not found', () => {
+  const never = { answered_at: null, refused_at: null };
+  const refused = { answered_at: null, refused_at: now - 10 * minute };
+  const ago = (ms: number) => ({ put_at: now - ms, now });
+
+  it.each([
+    ['is missing if it was never put', 404, never, { put_at: null, now }, 'missing'],
+    ['is missing if reads have been answered', 404, { ...never, answered_at: 0 }, ago(0), 'missing'],
+    ['is doubted if no read was ever answered', 404, never, ago(minute), 'doubted'],
+    ['is doubted until it was put after the refusal', 404, refused, ago(11 * minute), 'doubted'],
+    ['may be cached in the instant in which it was put', 404, refused, ago(0), 'too-early'],
+    ['may be cached for five minutes', 404, refused, ago(5 * minute - 1), 'too-early'],
+    ['cannot be read if it was put and is still not found', 404, refused, ago(5 * minute), 'not-offered'],
+    ['cannot be read if the method is refused', 405, never, { put_at: null, now }, 'not-offered'],
+  ] as const)('%s', (_, status, facts, when, judged) => {
+    expect(judgeSubscriptionRead(status, facts, when)).toBe(judged);
   });
 });

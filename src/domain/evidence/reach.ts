@@ -147,5 +147,5 @@ export function judgeSubscriptionRead(
   if (status === 405) return 'not-offered';
   if (answered_at !== null || put_at === null) return 'missing';
   if (refused_at === null || put_at < refused_at) return 'doubted';
-  return put_at <= now && now - put_at < readsBehindMs ? 'too-early' : 'not-offered';
+  return now - put_at < readsBehindMs ? 'too-early' : 'not-offered';
 }

@@ -55,7 +55,7 @@ export function budgetReads(db: Reads): BudgetReads {
   let parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
   const surveyedAt = db.values(() => query.selectFrom('_budget').select('surveyed_at'));
   return {
-    learned: () => parse(state.get() ?? null),
+    learned: () => storedBudget(JSON.parse(state.get() ?? '{}')),
     demand: () => {
       const text = demand.get() ?? 'null';
       // Every read asks for its price, and a survey comes four times a day.
@@ -80,10 +80,4 @@ export function budgetTable(db: Writes): BudgetTable {
       putDemand.run({ demand: JSON.stringify(surveyed), at });
     },
   };
-}
-
-function parse(text: string | null): Budget | null {
-  if (text === null) return null;
-  const stored: unknown = JSON.parse(text);
-  return typeof stored === 'object' && stored !== null ? storedBudget(stored as Record<string, unknown>) : null;
 }
