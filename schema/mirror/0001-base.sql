@@ -342,15 +342,6 @@ CREATE TABLE _variant (
   PRIMARY KEY (product_id, language, variant_id)
 ) STRICT;
 
--- Parts of an availability answer beside dates and variants (groups and unknown members), for the near dates.
-CREATE TABLE _availability_context (
-  product_id INTEGER NOT NULL REFERENCES _product,
-  currency TEXT NOT NULL,
-  document TEXT NOT NULL,
-  read_at INTEGER NOT NULL,
-  PRIMARY KEY (product_id, currency)
-) STRICT, WITHOUT ROWID;
-
 -- Dates that one answer covered, a row a tier: an unchanged answer writes nothing else. Each date belongs to one window. A newer
 -- answer about some of them leaves a gap between its first and its last date.
 CREATE TABLE date_window (

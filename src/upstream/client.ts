@@ -143,7 +143,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         question,
         (came, asker) => decodeAvailability(asker.row(question, came, parseFast), wanted),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
-        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}`, passing: ({ context }) => passingIn(context) },
+        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}`, passing: ({ rest }) => passingIn(rest) },
       );
       if ('bytes' in reading) received.availability += reading.bytes;
       return reading;

@@ -72,12 +72,12 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
     days,
     variants: decodeVariants(elementsIn(answer, 'variants')),
     groups: groupsIn(answer.groups),
-    context: JSON.stringify(extraOf(answer, knownAnswer) ?? {}),
+    rest: extraOf(answer, knownAnswer) ?? {},
     ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),
   };
 }
 
-/** Returns the groups that have a name; whatever else there is stays in the context. */
+/** Returns the groups that have a name. */
 function groupsIn(sent: unknown): VariantGroup[] {
   return (Array.isArray(sent) ? sent : []).filter(isMembers).flatMap((group) => {
     const [group_id, name] = [identifier(group.id), text(group.name)];

@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import { isMembers } from '../domain/values/members.ts';
+import type { Members } from '../domain/values/members.ts';
 
 /*
  * Some services put an instant or a request number into each answer. Then no two bodies are equal, and each answer would
@@ -114,10 +114,9 @@ export function leftOutIn(fingerprint: string): string[] {
     .filter((member) => nameIn(member) === member);
 }
 
-/** Returns the names of the single values in the JSON of members that feed no column. */
-export function passingIn(context: string): string[] {
-  const members: unknown = context === '{}' ? {} : JSON.parse(context);
-  const single = Object.entries(isMembers(members) ? members : {}).filter(([, value]) => typeof value !== 'object');
+/** Returns the names of the single values among members that feed no column. */
+export function passingIn(rest: Members): string[] {
+  const single = Object.entries(rest).filter(([, value]) => typeof value !== 'object');
   const names = single.map(([name]) => name).filter((name) => nameForm.test(name));
   return names.length > mostMembers ? [] : names;
 }

@@ -81,7 +81,7 @@ function putDates(mirror: Mirror, product: SandboxProduct, { now, days }: { now:
       document: JSON.stringify({ id, label, variant_type: type }),
     })),
     groups: [],
-    context: '{}',
+    rest: {},
   };
   const ofVariants = { ...read, source: 'availability', language: 'en', stale_at: instant(now + 86_400_000) } as const;
   mirror.catalogue.variants.store(ofVariants, answer.variants, new Set());

@@ -63,7 +63,7 @@ function answer(days: Record<number, DayForm>, covered_to: string): Availability
     days: new Map(Object.entries(days).map(([offset, each]) => [day(Number(offset)), each])),
     variants: [{ variant_id: 1, document: '{"id":1,"label":"Adult"}' }],
     groups: [],
-    context: '{}',
+    rest: {},
   };
 }
 

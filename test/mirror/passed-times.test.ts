@@ -84,7 +84,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
       test.mirror.catalogue.availability.store(
         { product_id: index + 1, currency: 'EUR', from: today, sent_at: instant(now), now: instant(now), hash: 'h', today, tiers, reason: 'cadence-elapsed', readBefore: false },
         {
-          sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}',
+          sales_enabled: true, covered_to: dates.at(-1) ?? today, named: null, max_tickets_per_order: null, variants: [], groups: [], rest: {},
           days: new Map(dates.map((date) => [date, forms[name] as DayForm])),
         },
       ); // biome-ignore format: one answer
@@ -203,7 +203,7 @@ describe('a date', () => {
       test.mirror.transaction(() =>
         test.mirror.catalogue.availability.store(
           { product_id: 1, currency: 'EUR', from: date, sent_at: instant(now), now: instant(now), hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', readBefore: false },
-          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], context: '{}', days: new Map([[date, [10, 'UTC', times]]]) },
+          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], rest: {}, days: new Map([[date, [10, 'UTC', times]]]) },
         ),
       ); // biome-ignore format: one answer
     const prices = () =>

@@ -26,7 +26,7 @@ function putDates(test: TestMirror, dates: readonly (readonly Offer[] | null)[],
       { product_id: 7, currency, from: today, sent_at: now, now, hash: 'h', today, tiers, reason: 'cadence-elapsed', readBefore: false },
       {
         sales_enabled: true, covered_to: addDays(today, dates.length - 1), named: null, max_tickets_per_order: null, variants: [],
-        groups: [], context: '{}', days: new Map(days),
+        groups: [], rest: {}, days: new Map(days),
       },
     ),
   ); // biome-ignore format: one answer

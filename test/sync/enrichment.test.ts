@@ -33,7 +33,7 @@ it('what availability adds to a variant goes with the first read after its last 
       days: new Map(sells ? [[today, [5, null, [[-1, 5, [[variant_id ?? 0, 4, 900]]]]]]] : []),
       variants: sells ? [{ variant_id: variant_id ?? 0, document: `{"id":${variant_id},"gate":"B"}` }] : [],
       groups: [],
-      context: '{}',
+      rest: {},
     };
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
     const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);

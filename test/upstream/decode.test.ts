@@ -40,7 +40,7 @@ describe('an availability answer', () => {
       ], { gate: 'B' }]],
       { holiday: 'yes' },
     ]); // biome-ignore format: rows
-    expect(JSON.parse(answer.context)).toEqual({
+    expect(answer.rest).toEqual({
       dynamic_pricing: false,
       weather: 'mild',
       groups: [{ id: 7, name: 'Default' }],

@@ -1,4 +1,5 @@
 import type { Dates } from '../time/dates.ts';
+import type { Members } from '../values/members.ts';
 import type { Variant, VariantGroup } from './variant.ts';
 
 /*
@@ -74,8 +75,8 @@ export interface AvailabilityAnswer {
   readonly variants: readonly Variant[];
   /** Names of the groups of its variants. */
   readonly groups: readonly VariantGroup[];
-  /** The rest of the answer as JSON: groups as they were sent, and unknown members. */
-  readonly context: string;
+  /** The rest of the answer, which is not stored: groups as they were sent, and unknown members. */
+  readonly rest: Members;
   /** Number of negative retail prices that were rejected. The offers that they belong to are not sold. */
   readonly refused_prices?: number;
 }

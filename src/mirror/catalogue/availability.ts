@@ -92,6 +92,6 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
 
 /** Returns what an answer would say of a date without tickets. */
 function soldOutOn(date: string): AvailabilityAnswer {
-  const nothing = { named: null, max_tickets_per_order: null, days: new Map(), variants: [], groups: [], context: '' };
+  const nothing = { named: null, max_tickets_per_order: null, days: new Map(), variants: [], groups: [], rest: {} };
   return { sales_enabled: true, covered_to: date, ...nothing };
 }

@@ -3,7 +3,6 @@ import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { ClosureTable } from '../push/closures.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
-import { type AvailabilityContextTable, availabilityContext } from './availability-context.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
 import { type Pricing, pricingOf } from './dates/pricing.ts';
@@ -26,7 +25,6 @@ export interface CatalogueTables {
   readonly images: ImageLedger;
   readonly availability: AvailabilityTables;
   readonly pricing: Pricing;
-  readonly contexts: AvailabilityContextTable;
   readonly checkoutInformation: CheckoutInformationTable;
   readonly variants: VariantTables;
   readonly experiences: ExperienceTables;
@@ -56,7 +54,6 @@ export function catalogueTables(
     images,
     availability: availabilityTables(writes, changes),
     pricing,
-    contexts: availabilityContext(writes),
     checkoutInformation: checkoutInformationTable(writes, changes),
     variants: variantTables(writes, changes, pricing),
     experiences: experienceTables(writes, { search, changes }),

@@ -54,7 +54,6 @@ export const publishedTables = [
 export const ownTables = [
   '_absence',
   '_audit',
-  '_availability_context',
   '_budget',
   '_claim',
   '_closure',

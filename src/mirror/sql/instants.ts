@@ -87,7 +87,6 @@ export const mirrorInstants: MirrorInstants = {
   checkout: { ...copyOf('checkout_information'), held_at: 'now' },
   _variant: { ...copyOf('variants'), held_at: 'now' },
   _variant_group: { read_at: 'now' },
-  _availability_context: { read_at: 'now' },
   date_window: {
     checked_at: 'now',
     held_at: 'now',

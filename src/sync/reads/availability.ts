@@ -347,8 +347,6 @@ class WindowRead {
     const listed = mirror.catalogue.availability.variantIds(product_id);
     const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
     const lessVariants = !spoken.every((id) => listed.has(id)) && mirror.catalogue.variants.forget(read, listed);
-    if (part === 0)
-      mirror.catalogue.contexts.store({ product_id, currency, document: reading.value.context, read_at: sent_at });
     const others = newVariants || lessVariants;
     return {
       changed: days.changed > 0 || others,
