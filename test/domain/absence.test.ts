@@ -17,7 +17,6 @@ import {
 const minute = 60_000;
 const hour = 60 * minute;
 const now = Date.UTC(2026, 10, 21);
-const year2038 = Date.UTC(2038, 0, 1);
 
 /** A product that went missing a day ago, and was asked since, where it was asked. */
 const absent = (
@@ -84,17 +83,15 @@ describe('the list is walked again', () => {
     ['at once where it was never walked', null, now],
     ['at once where the last walk is an hour old', now - hour, now],
     ['when the last walk is an hour old', now - 20 * minute, now + 40 * minute],
-    ['at once where the last walk lies in the future', year2038, now],
   ])('because of a suspicion: %s', (_, walked_at, expected) => {
     expect(suspicionDueAt(walked_at, now)).toBe(expected);
   });
 });
 
-it('two walks in the same half hour are no two witnesses, and one in the future is none', () => {
+it('two walks in the same half hour are no two witnesses', () => {
   expect(isApart(now - listsApartMs, now)).toBe(true);
   expect(isApart(now - listsApartMs + 1, now)).toBe(false);
   expect(isApart(now + minute, now)).toBe(false);
-  expect(isApart(year2038, now)).toBe(true);
 });
 
 it.each([

@@ -30,7 +30,6 @@ describe('a read about a closed product', () => {
     ['that says so again too soon', { available_at: at + 1 }, 'enabled', at + minute, 'undecided'],
     ['that says so again a minute later', { available_at: at + 1 }, 'enabled', at + 1 + minute, 'undone'],
     ['that says available after one that said disabled', { confirmed_at: at + 1 }, 'enabled', at + 2, 'reopened'],
-    ['after a notification from 2038', { notified_at: at + 10 * 365 * 86_400_000 }, 'disabled', at, 'confirmed'],
   ])('%s', (_, facts, is, sent_at, verdict) => {
     expect(judge(closure(facts), is, sent_at)).toBe(verdict);
   }); // biome-ignore format: a table

@@ -307,6 +307,7 @@ it('an answer from a machine that lived in 2038 is overwritten', () => {
   using test = testMirror();
   put(test);
   store(test, { from: 0, sent_at: Date.parse('2038-01-19T00:00:00Z') }, answer({ 0: form(1) }, day(0)));
+  test.mirror.healInstants(instant(now));
   store(test, { from: 0 }, answer({ 0: form(900) }, day(0)));
   expect(test.all('SELECT lowest_price, checked_at FROM availability_days')).toEqual([
     { lowest_price: 900, checked_at: now },

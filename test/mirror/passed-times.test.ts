@@ -77,7 +77,7 @@ function stored(zone: string | null, now: number): TestMirror & { readonly dates
   test.mirror.transaction(() => {
     for (const [index, name] of names.entries()) {
       test.mirror.catalogue.variants.store(
-        { source: 'variants', product_id: index + 1, language: 'en', sent_at: instant(now), stale_at: instant(now), now: instant(now), reason: 'cadence-elapsed' },
+        { source: 'variants', product_id: index + 1, language: 'en', sent_at: instant(now), stale_at: instant(now), reason: 'cadence-elapsed' },
         [...typesOf(index + 1)].map(([variant_id, variant_type]) => ({ variant_id, document: JSON.stringify({ variant_type }) })),
         new Set(),
       ); // biome-ignore format: one answer

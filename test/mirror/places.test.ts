@@ -23,7 +23,6 @@ function putExperiences(
       mirror.catalogue.experiences.store([experience], {
         currency: 'EUR',
         sent_at: instant(sent_at),
-        now: instant(sent_at),
         stale_at: instant(sent_at + 1000),
         reason: 'cadence-elapsed',
       });

@@ -40,7 +40,6 @@ function storeExperience({ mirror }: TestMirror, experience_id: number, title: s
     mirror.catalogue.experiences.store([experienceOf(experience_id, { title, document: JSON.stringify({ title }) })], {
       currency: 'EUR',
       sent_at: instant(sent_at),
-      now: instant(sent_at),
       stale_at: instant(sent_at + hour),
       reason: 'cadence-elapsed',
     }),

@@ -1,5 +1,3 @@
-import { futureToleranceMs } from '../schedule/record.ts';
-
 /*
  * Callback addresses and their rotation. Each epoch has its own token, and only epochs are
  * stored.
@@ -65,8 +63,6 @@ export function rotationStep(epochs: readonly EpochState[], rotate_every: number
   const newest = newestOf(epochs);
   if (newest === null) return { step: 'begin' };
   if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };
-  // An instant in the future counts as absent, so that a machine that once ran with a clock of 2038 rotates again.
-  if (newest.announced_at > now + futureToleranceMs) return { step: 'begin' };
   const until = newest.announced_at + rotate_every;
   return until <= now ? { step: 'begin' } : { step: 'rest', until };
 }

@@ -1,5 +1,4 @@
 import { mostMissing } from '../evidence/claims.ts';
-import { futureToleranceMs } from '../schedule/record.ts';
 
 /* Doubts absence: one empty or short list, one missing page or one 404 proves nothing. */
 
@@ -31,12 +30,9 @@ export interface AbsenceFacts {
   readonly answered_at: number | null;
 }
 
-/**
- * Returns whether two complete lists are far enough apart to count separately. An instant in the future counts as
- * absent.
- */
+/** Returns whether two complete lists are far enough apart to count separately. */
 export function isApart(last_at: number, at: number): boolean {
-  return at - last_at >= listsApartMs || last_at > at + futureToleranceMs;
+  return at - last_at >= listsApartMs;
 }
 
 /**
@@ -97,11 +93,10 @@ export function walkAgainAfter(missing: readonly AbsenceFacts[], removals: 'held
 
 /**
  * Returns when to walk a list because of a doubt: now, but not sooner than `apart` after the last walk began. Null: there
- * was none; one in the future does not count.
+ * was none.
  */
 export function suspicionDueAt(walked_at: number | null, now: number, apart = suspicionEveryMs): number {
-  if (walked_at === null || walked_at > now + futureToleranceMs) return now;
-  return Math.max(now, walked_at + apart);
+  return walked_at === null ? now : Math.max(now, walked_at + apart);
 }
 
 /**

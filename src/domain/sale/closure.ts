@@ -1,6 +1,5 @@
 import type { SaleStatus } from '../catalogue/product.ts';
 import { mostMissing } from '../evidence/claims.ts';
-import { futureToleranceMs } from '../schedule/record.ts';
 
 /*
  * Decides about announced closures: they take a product off sale at once, and reads confirm or
@@ -34,8 +33,7 @@ export const guardSpanMs = 10 * 60_000;
 
 /** Returns what an authenticated read, sent at `sent_at`, decides about a closure. */
 export function judge(closure: ClosureFacts, is: SaleStatus, sent_at: number): ClosureVerdict {
-  const notified_at = closure.notified_at > sent_at + futureToleranceMs ? 0 : closure.notified_at;
-  if (sent_at <= notified_at || is === 'unknown') return 'undecided';
+  if (sent_at <= closure.notified_at || is === 'unknown') return 'undecided';
   if (is === 'disabled') return 'confirmed';
   if (closure.confirmed_at !== null) return 'reopened';
   if (closure.available_at === null || closure.available_at > sent_at) return 'available-once';

@@ -94,13 +94,10 @@ export interface Due {
   readonly reason: DueReason;
 }
 
-/**
- * Largest tolerated lead of a stored instant. One further in the future counts as absent, so that a machine whose clock
- * once showed 2038 recovers.
- */
+/** Largest tolerated lead of a stored instant. One further in the future was written by a wrong clock. */
 export const futureToleranceMs = 5 * 60 * 1000;
 
 /** Returns whether an answer to a request sent at `sent_at` may replace the one stored at `stored_at`. */
-export function mayReplace(stored_at: number | null, sent_at: number, now: number): boolean {
-  return stored_at === null || sent_at >= stored_at || stored_at > now + futureToleranceMs;
+export function mayReplace(stored_at: number | null, sent_at: number): boolean {
+  return stored_at === null || sent_at >= stored_at;
 }

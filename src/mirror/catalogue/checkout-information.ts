@@ -13,7 +13,6 @@ export interface CheckoutInformationRead extends FoundBy {
   readonly product_id: number;
   readonly language: string;
   readonly stale_at: Instant;
-  readonly now: Instant;
 }
 
 /** Information needed to sell a product, by product and language. */
@@ -51,19 +50,19 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
   const copy = db.change(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     copies(sql`r.product_id = ${product_id} and r.language = ${language}`),
   );
-  const mark = db.change(({ product_id, language, sent_at, stale_at, now }: Bound<CheckoutInformationRead>) =>
+  const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<CheckoutInformationRead>) =>
     query
       .updateTable('checkout')
       .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
       .where('language_shown', '=', language)
-      .where((of) => of.or([of('checked_at', '<=', sent_at), of('checked_at', '>', now)])),
+      .where('checked_at', '<=', sent_at),
   );
   return {
     store: (read, information) => {
-      const { product_id, language, sent_at, stale_at, now } = read;
+      const { product_id, language, sent_at, stale_at } = read;
       const row = one.get({ product_id, language });
-      if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
+      if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
       const changed = row?.document !== information.document;
       put.run({
         ...information,

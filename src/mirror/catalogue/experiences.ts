@@ -24,7 +24,6 @@ export interface ExperienceReads {
 /** A read of the experience list, and the currency that it asked for. */
 export interface ExperiencesRead extends FoundBy {
   readonly currency: string;
-  readonly now: Instant;
   readonly stale_at: Instant;
 }
 
@@ -115,12 +114,12 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
 
   function storeOne(
     { product_ids, images: read, ...experience }: Experience,
-    { currency, sent_at, now, stale_at }: ExperiencesRead,
+    { currency, sent_at, stale_at }: ExperiencesRead,
     { differs }: ReturnType<typeof told>,
   ): boolean {
     const { experience_id, title, document } = experience;
     const row = one.get({ experience_id });
-    if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
+    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
     const images = read === null ? (row?.images ?? '[]') : storedImages(read);
     const images_verified_at = read === null ? (row?.images_verified_at ?? null) : sent_at;
     const document_hash = hash('sha256', document + images, 'base64url');

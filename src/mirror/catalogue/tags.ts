@@ -17,7 +17,6 @@ export interface TagReads {
 /** A read of the list of tags in a language. */
 export interface TagsRead extends FoundBy {
   readonly language: string;
-  readonly now: Instant;
   readonly stale_at: Instant;
 }
 
@@ -69,9 +68,9 @@ export function tagTables(db: Writes, { changes }: { readonly changes: ChangeTab
   const reads = tagReads(db);
   const absences = listAbsences(db, 'tags', named);
 
-  function storeOne(tag: Tag, { language, sent_at, now, stale_at }: TagsRead): boolean {
+  function storeOne(tag: Tag, { language, sent_at, stale_at }: TagsRead): boolean {
     const row = one.get({ tag_id: tag.tag_id, language });
-    if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
+    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
     const isChanged = row?.document !== tag.document;
     const changed_at = isChanged ? sent_at : row.changed_at;
     put.run({ ...tag, language, checked_at: sent_at, changed_at, stale_at });

@@ -11,7 +11,6 @@ type OfProduct = Pick<Row, 'product_id'>;
 /** The answer that names the groups. */
 interface GroupRead extends OfProduct {
   readonly sent_at: Instant;
-  readonly now: Instant;
 }
 
 /** Names of the groups of a product's variants. A group that an answer does not name keeps its name. */
@@ -34,11 +33,11 @@ export function variantGroups(db: Writes): VariantGroupTable {
   );
 
   return {
-    store: ({ product_id, sent_at, now }, groups) => {
+    store: ({ product_id, sent_at }, groups) => {
       const known = new Map(ofProduct.all({ product_id }).map((row) => [row.group_id, row]));
       const renamed = groups.filter(({ group_id, name }) => {
         const before = known.get(group_id);
-        return before?.name !== name && mayReplace(before?.read_at ?? null, sent_at, now);
+        return before?.name !== name && mayReplace(before?.read_at ?? null, sent_at);
       });
       for (const group of renamed) put.run({ product_id, ...group, read_at: sent_at });
       if (renamed.length === 0) return [];

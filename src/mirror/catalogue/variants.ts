@@ -20,7 +20,6 @@ export interface VariantRead extends FoundBy {
   readonly product_id: number;
   readonly language: string;
   readonly stale_at: Instant;
-  readonly now: Instant;
   /** Groups as named by the answer. Absent if the answer does not name any. */
   readonly groups?: readonly VariantGroup[];
 }
@@ -81,7 +80,7 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
   );
 
   function store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
-    const { product_id, language, sent_at, now } = read;
+    const { product_id, language, sent_at } = read;
     const column = `${read.source}_document` as const;
     const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
@@ -91,7 +90,7 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       const row = rows.get(variant_id) ?? empty(product_id, language, variant_id, sent_at);
       // Of what only availability has said so far there is no newer read of the variants.
       const isRead = row.variants_document !== null;
-      if (isRead && !mayReplace(row.checked_at, sent_at, now) && read.source === 'variants') continue;
+      if (isRead && !mayReplace(row.checked_at, sent_at) && read.source === 'variants') continue;
       const before = row[column];
       const document = documents.get(variant_id) ?? (listed.has(variant_id) ? before : null);
       if (document === before && !(read.source === 'variants' && document !== null)) continue;

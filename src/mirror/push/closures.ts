@@ -1,7 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { Closure } from '../../domain/push/notification.ts';
 import { type ClosureFacts, guardSpanMs } from '../../domain/sale/closure.ts';
-import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -99,23 +98,15 @@ export function closureReads(db: Reads): ClosureReads {
 type OfProduct = { product_id: number };
 
 function countingUnconfirmed(db: Reads): ClosureReads['recentlyUnconfirmed'] {
-  type Span = Bound<{ since: Instant; latest: Instant }>;
-  const unconfirmed = query
-    .selectFrom('_closure')
-    .select(({ fn }) => fn.countAll<number>().as('closures'))
-    .where('confirmed_at', 'is', null);
-  const within = db.values(({ since, latest }: Span) =>
-    unconfirmed.where(({ between }) => between('applied_at', since, latest)),
+  const unconfirmed = db.values(({ since }: Bound<{ since: Instant }>) =>
+    query
+      .selectFrom('_closure')
+      .select(({ fn }) => fn.countAll<number>().as('closures'))
+      .where('confirmed_at', 'is', null)
+      .where('applied_at', 'is not', null)
+      .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb('applied_at', '>=', since)])),
   );
-  const older = db.values(({ since, latest }: Span) =>
-    unconfirmed
-      .where('ended_at', 'is', null)
-      .where(({ eb, or }) => or([eb('applied_at', '<', since), eb('applied_at', '>', latest)])),
-  );
-  return (now) => {
-    const span = { since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) };
-    return (within.get(span) ?? 0) + (older.get(span) ?? 0);
-  };
+  return (now) => unconfirmed.get({ since: instant(now - guardSpanMs) }) ?? 0;
 }
 
 export function closureTable(db: Writes): ClosureTable {

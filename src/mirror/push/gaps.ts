@@ -1,5 +1,4 @@
 import { type Instant, instant } from '../../clock.ts';
-import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -10,10 +9,7 @@ export type Gap = Tables['_gap'];
 /** Queries about periods without notifications. */
 export interface GapReads {
   /** Returns whether a gap of this subscription, or of all, overlaps a period. */
-  wasGap(
-    subscription_id: string,
-    span: { readonly from: Instant; readonly to: Instant; readonly now: Instant },
-  ): boolean;
+  wasGap(subscription_id: string, span: { readonly from: Instant; readonly to: Instant }): boolean;
   /** Returns subscriptions that stopped working, and since when; `mended`: those with an open gap that work again. */
   broken(): { readonly subscription_id: string; readonly since: Instant }[];
   mended(): string[];
@@ -64,21 +60,17 @@ export function gapReads(db: Reads): GapReads {
 }
 
 function findingGap(db: Reads): GapReads['wasGap'] {
-  type Asked = { subscription_id: string; from: Instant; to: Instant; latest: Instant };
-  const found = db.values(({ subscription_id, from, to, latest }: Bound<Asked>) =>
+  type Asked = { subscription_id: string; from: Instant; to: Instant };
+  const found = db.values(({ subscription_id, from, to }: Bound<Asked>) =>
     query
       .selectFrom('_gap')
       .select('gap_id')
       .where(({ eb, or }) => or([eb('subscription_id', 'is', null), eb('subscription_id', '=', subscription_id)]))
       .where('from_at', '<=', to)
-      // An end that has not come yet was noted by a clock that was wrong: how long it lasted, nobody knows.
-      .where(({ case: when, eb, fn, ref }) =>
-        eb(when().when('to_at', '>', latest).then(ref('from_at')).else(fn.coalesce('to_at', to)).end(), '>=', from),
-      )
+      .where(({ eb, fn }) => eb(fn.coalesce('to_at', to), '>=', from))
       .limit(1),
   );
-  return (subscription_id, { from, to, now }) =>
-    found.get({ subscription_id, from, to, latest: instant(now + futureToleranceMs) }) !== undefined;
+  return (subscription_id, { from, to }) => found.get({ subscription_id, from, to }) !== undefined;
 }
 
 function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {

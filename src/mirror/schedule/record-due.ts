@@ -1,6 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
-import { type Due, type DueReason, futureToleranceMs, type RecordKey } from '../../domain/schedule/record.ts';
+import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import {
   type Bound,
   type ExpressionBuilder,
@@ -124,14 +124,8 @@ function notifying(db: Writes): RecordDue['notify'] {
         // A record that was never read keeps its place in the fill. One that is planned no later and is at least as urgent
         // stays too.
         const stays = eb.or([eb('fetched_at', 'is', null), eb.and([eb('lane', '<=', lane), eb('due_at', '<=', due)])]);
-        const latest = sql<Instant>`${at} + ${sql.lit(futureToleranceMs)}`;
         return {
-          notified_at: eb
-            .case()
-            .when(eb.between('notified_at', at, latest))
-            .then(eb.ref('notified_at'))
-            .else(at)
-            .end(),
+          notified_at: eb.case().when('notified_at', '>=', at).then(eb.ref('notified_at')).else(at).end(),
           due_at: eb.case().when(stays).then(eb.ref('due_at')).else(due).end(),
           due_reason: eb.case().when(stays).then(eb.ref('due_reason')).else(eb.val<DueReason>('notified')).end(),
           lane: eb.case().when(stays).then(eb.ref('lane')).else(lane).end(),

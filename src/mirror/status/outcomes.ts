@@ -1,7 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import type { OperationKind } from '../../domain/conditions/outcome.ts';
-import { futureToleranceMs } from '../../domain/schedule/record.ts';
-import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -139,12 +138,7 @@ function imagesAreBack(db: Writes, worked: (now: Instant) => void): OutcomeTable
       .select('operation')
       .where('operation', '=', 'image-list')
       .where('failed_at', 'is not', null)
-      .where(({ eb, or }) =>
-        or([
-          eb('noticed_at', '<', started_at),
-          eb('noticed_at', '>', sql<Instant>`${now} + ${sql.lit(futureToleranceMs)}`),
-        ]),
-      )
+      .where('noticed_at', '<', started_at)
       .where(({ exists, selectFrom }) =>
         exists(
           selectFrom('_product as p')

@@ -37,7 +37,7 @@ export function judgeNotices(ports: Sync): void {
     });
 }
 
-function judge({ mirror, clock, policy, log }: Sync, expected: ExpectedNotice): void {
+function judge({ mirror, policy, log }: Sync, expected: ExpectedNotice): void {
   const { product_id, change_type, since_at } = expected;
   const until = judgedAt(expected, policy.notifications);
   const { cadence } = policy.of(null);
@@ -45,7 +45,7 @@ function judge({ mirror, clock, policy, log }: Sync, expected: ExpectedNotice): 
   for (const announcer of mirror.push.notices.announcers(expected)) {
     const { subscription_id, received_at, covered_since } = announcer;
     // A subscription is not blamed for notifications that could not be received.
-    if (mirror.push.gaps.wasGap(subscription_id, { from: since_at, to: instant(until), now: clock.now() })) continue;
+    if (mirror.push.gaps.wasGap(subscription_id, { from: since_at, to: instant(until) })) continue;
     const announced = received_at !== null && received_at >= since_at && received_at <= until;
     // The change may be older than the subscription.
     if (!announced && covered_since > since_at) continue;

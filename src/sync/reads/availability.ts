@@ -331,7 +331,7 @@ class WindowRead {
     if (prices > 0) noteRefused(this.#ports, [{ product_id, refused: { images: 0, prices } }], now);
     const [language] = policy.extent.languages;
     const stale_at = instant(sent_at + policy.of(this.#product.category).cadence.variants);
-    const read = { sent_at, reason, stale_at, now, source: 'availability' as const, product_id, language };
+    const read = { sent_at, reason, stale_at, source: 'availability' as const, product_id, language };
     // Variants first, because the prices of dates depend on their groups. Variants that no date sells any more are found
     // afterwards.
     const known = mirror.catalogue.availability.variantIds(product_id);

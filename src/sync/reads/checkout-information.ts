@@ -14,7 +14,7 @@ export async function refreshCheckoutInformation(
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy, commit } = ports;
+  const { upstream, mirror, policy, commit } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
@@ -26,7 +26,7 @@ export async function refreshCheckoutInformation(
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
       const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
-      const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence), now: clock.now() };
+      const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence) };
       const stored = mirror.catalogue.checkoutInformation.document(record);
       const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
       const verdict = ports.evidence.judge(record, [textsSaid(stored, document)], by);

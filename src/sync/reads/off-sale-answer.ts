@@ -99,13 +99,9 @@ export async function notOnSale(
 }
 
 /** Drops the variants that only dates before the venue's today have sold. */
-function dropUnsold(
-  { mirror, clock, policy }: SyncPorts,
-  { product_id, due_reason }: RecordFacts,
-  sent_at: Instant,
-): void {
+function dropUnsold({ mirror, policy }: SyncPorts, { product_id, due_reason }: RecordFacts, sent_at: Instant): void {
   const [language] = policy.extent.languages;
-  const read = { product_id, language, sent_at, stale_at: sent_at, now: clock.now(), reason: due_reason };
+  const read = { product_id, language, sent_at, stale_at: sent_at, reason: due_reason };
   mirror.catalogue.variants.forget(
     { ...read, source: 'availability' },
     mirror.catalogue.availability.variantIds(product_id),

@@ -6,7 +6,7 @@ import { type Refreshed, settleFailure, settleKept, settleStored } from '../reco
 
 /** Refreshes the variants of a product: this read decides which exist. */
 export async function refreshVariants(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy, commit } = ports;
+  const { upstream, mirror, policy, commit } = ports;
   const { product_id, edition: language } = record;
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
@@ -20,7 +20,6 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
     sent_at,
     reason: record.due_reason,
     stale_at: instant(sent_at + cadence),
-    now: clock.now(),
   };
   return commit(
     () => {

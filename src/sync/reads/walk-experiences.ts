@@ -9,7 +9,7 @@ import { dropMissing, walk } from './walk.ts';
 
 /** Walks the list of experiences, which name their products. Only a complete walk removes one. */
 export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
+  const { upstream, mirror, policy } = ports;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.experiences;
   return walk(ports, record, {
@@ -21,7 +21,6 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
       const read = {
         currency,
         sent_at,
-        now: clock.now(),
         stale_at: instant(sent_at + cadence),
         reason: record.due_reason,
       };

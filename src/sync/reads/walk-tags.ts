@@ -12,7 +12,7 @@ import { dropMissing, walk } from './walk.ts';
  * complete walk of it removes one. The others add names.
  */
 export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, clock, policy } = ports;
+  const { upstream, mirror, policy } = ports;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.tags;
   const isPrimary = record.edition === walkKinds(policy.extent).primary.edition;
@@ -26,7 +26,6 @@ export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: Ab
       return mirror.catalogue.tags.store(entries, {
         language,
         sent_at,
-        now: clock.now(),
         stale_at,
         reason: record.due_reason,
       });

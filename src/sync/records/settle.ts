@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
 import { refusedCode, refuses } from '../../domain/evidence/reach.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
-import { type Due, futureToleranceMs, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
+import { type Due, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
@@ -101,11 +101,11 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   const now = ports.clock.now();
   // Meanwhile a check may have read the same record, or a failed order may have reported it.
   const current = read.current ?? ports.mirror.schedule.records.find(record) ?? record;
-  const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at, now);
+  const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at);
   if (overtaken) return { kind: 'stored', changed };
   const found = changeFound(current, read);
   const shared = found === null ? 0 : noteSiblings(ports, current, { ...read, changed: found });
-  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, now, shared);
+  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, shared);
   const due = dueAfterStored(ports, record, read, volatility);
   ports.mirror.schedule.records.fetched(record, {
     sent_at,
@@ -152,12 +152,11 @@ function learned(
   ports: Sync,
   record: RecordFacts,
   { sent_at, changed, noticed = changed, product }: StoredRead,
-  now: Instant,
   shared: number,
 ): Volatility | null {
   const { fetched_at, told_at } = record;
-  if (fetched_at === null || fetched_at > now + futureToleranceMs || fetched_at >= sent_at) return null;
-  if (told_at === null || told_at < fetched_at || told_at > now + futureToleranceMs)
+  if (fetched_at === null || fetched_at >= sent_at) return null;
+  if (told_at === null || told_at < fetched_at)
     return learnedWatched(
       ports,
       record,

@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { areTelling } from '../../domain/schedule/siblings.ts';
 import { either } from '../../domain/schedule/signal.ts';
 import { stillTrue } from '../../domain/schedule/volatility.ts';
@@ -25,11 +25,11 @@ interface AnsweredRead {
  * siblings. `record`: as it was before the read. Called in the transaction of the read.
  */
 export function noteSiblings(ports: Sync, record: RecordFacts, read: AnsweredRead): number {
-  const { mirror, clock, policy, siblings } = ports;
+  const { mirror, policy, siblings } = ports;
   const { fetched_at } = record;
   const { sent_at: at, changed } = read;
   if (policy.adaptive === null || record.resource !== 'availability') return 0;
-  if (fetched_at === null || fetched_at > clock.now() + futureToleranceMs || fetched_at >= at) return 0;
+  if (fetched_at === null || fetched_at >= at) return 0;
   if (!changed && siblings.areQuiet()) return 0;
   countEarly(ports, record, read);
   const otherwise = 1 - stillTrue(believed(record), at - fetched_at);

@@ -149,7 +149,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
 function isDue(row: StoredSubscription | null, now: Instant): boolean {
   const { checked_at = null, read_not_before = null } = row ?? {};
   if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
-  return checked_at === null || now - checked_at >= hourMs || checked_at > now;
+  return checked_at === null || now - checked_at >= hourMs;
 }
 
 async function applyOne(

@@ -134,14 +134,14 @@ export function dateSpanTable(
   return {
     ...asked(db),
     spansIn: (read, to, stored) => {
-      const { from, sent_at, now } = read;
+      const { from, sent_at } = read;
       const spans = new Map(
         overlapping
           .all({ product_id: read.product_id, currency: read.currency, from, to })
           .map((each) => [each.window_id, each]),
       );
       const before = new Map(stored.map(({ date, window_id }) => [date, spans.get(window_id)]));
-      const isOlder = ({ checked_at }: StoredSpan) => mayReplace(checked_at, sent_at, now);
+      const isOlder = ({ checked_at }: StoredSpan) => mayReplace(checked_at, sent_at);
       const isNewer = (date: string) => {
         const span = before.get(date);
         return span !== undefined && !isOlder(span);

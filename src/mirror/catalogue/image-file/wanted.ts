@@ -136,24 +136,19 @@ function wanting(db: Writes): Pick<WantedFiles, 'want' | 'drop'> {
 }
 
 function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
-  const returned = db.change(({ now }: Bound<{ now: Instant }>) =>
+  const returned = db.change(() =>
     query
       .updateTable('_image_file as f')
       .set({ failure: null, failure_kind: null })
       .where('f.failure_kind', '=', 'gone')
-      .where((of) =>
-        of.or([
-          of('f.checked_at', '>', sql<Instant>`${now} + ${sql.lit(futureToleranceMs)}`),
-          of('f.checked_at', '<', (product) =>
-            product
-              .selectFrom('_product as p')
-              .select('p.images_verified_at')
-              .whereRef('p.product_id', '=', 'f.product_id'),
-          ),
-        ]),
+      .where('f.checked_at', '<', (product) =>
+        product
+          .selectFrom('_product as p')
+          .select('p.images_verified_at')
+          .whereRef('p.product_id', '=', 'f.product_id'),
       ),
   );
-  // An instant that cannot be.
+  // A pause that a wrong clock has set, and that may be too short for the repair of stored instants.
   const recover = db.change(({ now }: Bound<{ now: Instant }>) =>
     query
       .updateTable('_image_file')
@@ -162,7 +157,7 @@ function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
   );
   return {
     confirm: (now) => {
-      returned.run({ now });
+      returned.run();
       recover.run({ now });
     },
   };

@@ -54,11 +54,11 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
   const add = db.change(insertPrice);
   return {
     store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
-      const { currency, sent_at, stale_at, now } = read;
+      const { currency, sent_at, stale_at } = read;
       const stored = one.get({ product_id, currency });
       // `checked_at` is null in a row made from dates alone: the list has brought no price yet.
       const row = stored === undefined || stored.checked_at === null ? undefined : stored;
-      if (row !== undefined && !mayReplace(row.checked_at, sent_at, now)) return false;
+      if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
       const next = {
         product_id,
         currency,

@@ -86,9 +86,9 @@ export function productRows(
     const { sent_at, now } = read;
     const row = one.get({ product_id: entry.product_id });
     // An answer to a request sent before the withdrawal does not undo it: only a newer read brings the product back.
-    if (row !== undefined && !(mayReplace(row.read_at, sent_at, now) && mayReplace(row.withdrawn_at, sent_at, now))) {
+    if (row !== undefined && !(mayReplace(row.read_at, sent_at) && mayReplace(row.withdrawn_at, sent_at))) {
       // Reads in between may have left out the images.
-      if (entry.images !== null && row.withdrawn_at === null && mayReplace(row.images_verified_at, sent_at, now)) {
+      if (entry.images !== null && row.withdrawn_at === null && mayReplace(row.images_verified_at, sent_at)) {
         put(row, { ...row, images_verified_at: sent_at });
         replaceImages(row, entry, read);
       }

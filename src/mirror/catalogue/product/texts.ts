@@ -64,15 +64,15 @@ export function productTexts(db: Writes, { shown, search }: Ports): ProductTexts
   );
 
   function store(entry: ProductEntry, read: ProductRead): TextChange {
-    const { source, language, sent_at, now, stale_at } = read;
+    const { source, language, sent_at, stale_at } = read;
     const { product_id, document } = entry;
     const known = brief.get({ product_id, language });
     const row = known ?? emptyText(product_id, language, sent_at);
     const before_at = row[`${source}_read_at`];
-    if (!mayReplace(before_at, sent_at, now)) return noTextChange;
+    if (!mayReplace(before_at, sent_at)) return noTextChange;
     const digest = hash('sha256', document, 'base64url');
     const changed = digest !== row[`${source}_hash`];
-    const newest = mayReplace(row.checked_at, sent_at, now);
+    const newest = mayReplace(row.checked_at, sent_at);
     const column = (name: (typeof shownColumns)[number]) =>
       newest ? (entry[name] ?? (source === 'list' ? row[name] : null)) : row[name];
     const city_name = column('city_name');
