@@ -51,9 +51,9 @@ export interface OfferFacts {
  */
 const askAgainMs = { never: 7 * 86_400_000, before: 6 * 3_600_000 };
 
-/** Returns whether an instant lies within the last `ms` milliseconds. An instant in the future counts as never. */
+/** Returns whether an instant lies within the last `ms` milliseconds. */
 function isWithin(at: number | null, ms: number, now: number): boolean {
-  return at !== null && at <= now && now - at < ms;
+  return at !== null && now - at < ms;
 }
 
 /** Returns whether a path that is not offered may be requested again. */

@@ -50,9 +50,7 @@ const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
 export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = ports;
   const due_at = surveyDueAt(ports);
-  // An instant in the future was written by a wrong clock.
-  const ahead = (due_at ?? 0) - clock.now();
-  if (policy.adaptive === null || due_at === null || (ahead > 0 && ahead < 2 * holdsMs)) return;
+  if (policy.adaptive === null || due_at === null || due_at > clock.now()) return;
   const floor = mirror.catalogue.products.count() < floors.products ? floors.few : floors.many;
   const interest = await surveyInterest(ports, signal);
   const weigh = weighing(ports, interest);

@@ -145,7 +145,7 @@ export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
   };
 }
 
-/** Returns whether the last answered read was at least an hour ago. Instants in the future count as absent. */
+/** Returns whether the last answered read was at least an hour ago. A pause longer than a day was set by a wrong clock. */
 function isDue(row: StoredSubscription | null, now: Instant): boolean {
   const { checked_at = null, read_not_before = null } = row ?? {};
   if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
