@@ -336,9 +336,10 @@ describe('a notification of changed details', () => {
     await using test = await filled({ served });
     const [id = 0] = test.ids;
     const { mirror, clock } = test.harness.daemon.ports;
-    mirror.transaction(() =>
-      mirror.schedule.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now()),
-    );
+    mirror.transaction(() => {
+      mirror.schedule.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now());
+      mirror.healInstants(clock.now());
+    });
     reads = 0;
     during = () => {
       during = null;

@@ -6,6 +6,7 @@ import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type InstantRule, type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';
+import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -140,6 +141,44 @@ const inboxPath = ({ daemon }: VirtualHarness) => daemon.config.mirror.inbox_pat
 function readAll({ daemon }: VirtualHarness): void {
   requestResync(daemon.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
 }
+
+it.each([
+  ['a daemon', (at: Course) => at.live(10 * minute)],
+  [
+    'a daemon that waits for some when they are repaired',
+    (at: Course) => {
+      at.harness.sandbox.faults.add({ kind: 'delay', ms: 5 * second, path: '/availability' });
+      return at.live(10 * minute);
+    },
+  ],
+  [
+    'a resync without one',
+    async ({ harness, live }: Course) => {
+      const signal = new AbortController().signal;
+      await harness.drive(harness.daemon.watch.look(signal));
+      await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal }));
+      harness.daemon.watch.observe();
+      await live(10 * minute);
+    },
+  ],
+] as const)('a clock that is set back while answers come loses none of them to %s', async (_, live) => {
+  const seen: { calls: number; machine?: MachineClock } = { calls: Number.NaN };
+  const served = () => {
+    seen.calls += 1;
+    if (seen.calls === 12) seen.machine?.jump(-20 * minute);
+  };
+  await using at = await course({ products: 12, served }, 'own');
+  // The machine and the time since boot are twenty minutes ahead: nothing contradicts them before the service does.
+  at.machine.jumpAll(20 * minute);
+  readAll(at.harness);
+  await at.live(3 * minute);
+  for (const product of at.harness.sandbox.products()) product.price += 100;
+  readAll(at.harness);
+  Object.assign(seen, { calls: 0, machine: at.machine });
+  await live(at);
+  expect(seen.calls).toBeGreaterThan(12);
+  expect((await at.harness.compare()).first).toEqual([]);
+});
 
 describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, jump) => {
   it.each(Object.entries(durations))(

@@ -55,8 +55,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
       .updateTable('checkout')
       .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
-      .where('language_shown', '=', language)
-      .where('checked_at', '<=', sent_at),
+      .where('language_shown', '=', language),
   );
   return {
     store: (read, information) => {

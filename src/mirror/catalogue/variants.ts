@@ -75,8 +75,7 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
       .where('language', '=', language)
-      .where('variants_document', 'is not', null)
-      .where('checked_at', '<=', sent_at),
+      .where('variants_document', 'is not', null),
   );
 
   function store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {

@@ -1,6 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { Closure } from '../../domain/push/notification.ts';
 import { type ClosureFacts, guardSpanMs } from '../../domain/sale/closure.ts';
+import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -98,15 +99,16 @@ export function closureReads(db: Reads): ClosureReads {
 type OfProduct = { product_id: number };
 
 function countingUnconfirmed(db: Reads): ClosureReads['recentlyUnconfirmed'] {
-  const unconfirmed = db.values(({ since }: Bound<{ since: Instant }>) =>
+  const unconfirmed = db.values(({ since, latest }: Bound<{ since: Instant; latest: Instant }>) =>
     query
       .selectFrom('_closure')
       .select(({ fn }) => fn.countAll<number>().as('closures'))
       .where('confirmed_at', 'is', null)
       .where('applied_at', 'is not', null)
-      .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb('applied_at', '>=', since)])),
+      .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb.between('applied_at', since, latest)])),
   );
-  return (now) => unconfirmed.get({ since: instant(now - guardSpanMs) }) ?? 0;
+  // While the time is not known again, closures of a wrong clock are not repaired.
+  return (now) => unconfirmed.get({ since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) }) ?? 0;
 }
 
 export function closureTable(db: Writes): ClosureTable {

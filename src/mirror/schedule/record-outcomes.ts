@@ -1,6 +1,12 @@
 import type { Instant } from '../../clock.ts';
 import { laneIndex } from '../../domain/schedule/lanes.ts';
-import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import {
+  type Due,
+  type DueReason,
+  longestReadMs,
+  type RecordFacts,
+  type RecordKey,
+} from '../../domain/schedule/record.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import { type Bound, type ExpressionBuilder, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import { query, type Schema } from '../sql/sql.ts';
@@ -46,9 +52,6 @@ export interface FetchedRead {
   /** 1: it shows something that a later answer could take away; null: as before. */
   readonly shows: 0 | 1 | null;
 }
-
-/** A notification later than this after a read was sent did not come during it: the clock was wrong. */
-const longestReadMs = 600_000;
 
 export function recordOutcomes(db: Writes): RecordOutcomes {
   const fetched = markFetched(db);
@@ -155,6 +158,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
 /** As planned, unless a notification or a failed order came after the request was sent: neither has been answered. */
 function dueUnlessNotified(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
   const { sent_at } = bound;
+  // A notification that is later did not come during the read: the clock was wrong.
   const latest = sql<Instant>`${sent_at} + ${sql.lit(longestReadMs)}`;
   const notified = eb.and([eb('notified_at', '>=', sent_at), eb('notified_at', '<=', latest)]);
   const told = eb.and([eb('told_at', '>', sent_at), eb('told_at', '<=', latest)]);

@@ -53,7 +53,11 @@ export async function applyDeliveries(ports: Sync, deliveries: DeliverySource, s
   const counts = { applied: 0, superseded: 0, quarantined: 0 };
   const newest = deliveries.newest();
   while (!signal.aborted) {
-    const found = deliveries.after(0, batch).filter(({ delivery_id }) => delivery_id <= newest);
+    // A standby stamps deliveries by its own clock, which may be ahead of ours.
+    const found = deliveries
+      .after(0, batch)
+      .filter(({ delivery_id }) => delivery_id <= newest)
+      .map((each) => ({ ...each, received_at: instant(Math.min(each.received_at, clock.now())) }));
     if (found.length === 0) break;
     const appliedUpTo = mirror.lastDelivery();
     const notifications: Notification[] = [];

@@ -195,8 +195,7 @@ function asked(db: Writes): Pick<DateSpanTable, 'confirm' | 'moveStaleAt' | 'was
       }))
       .where('product_id', '=', bound.product_id)
       .where('currency', '=', bound.currency)
-      .where('body_hash', '=', bound.hash)
-      .where('checked_at', '<=', bound.sent_at),
+      .where('body_hash', '=', bound.hash),
   );
   const reads = db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('date_window').select('checked_at').distinct().where('product_id', '=', product_id),
