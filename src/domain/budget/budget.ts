@@ -133,22 +133,13 @@ export function startBudget(ceiling: number, now: number): Budget {
 }
 
 /**
- * Returns the budget stored by this program, or by an earlier version, which stored no limit. Null if there is none or
- * it is unusable.
+ * Returns the budget that a process has stored; null if there is none, or if it is unusable. A member that the program
+ * knew nothing of when it was stored begins as at a start.
  */
-export function storedBudget(stored: Readonly<Record<string, unknown>>): Budget | null {
-  const number = (name: string) => (Number.isFinite(stored[name]) ? (stored[name] as number) : null);
-  const [rate, ceiling, not_before] = ['rate', 'ceiling', 'not_before'].map(number);
-  if (rate == null || ceiling == null || not_before == null || rate <= 0 || ceiling <= 0) return null;
-  const fresh = startBudget(ceiling, number('heard_at') ?? number('clean_since') ?? 0);
-  const known = Object.entries(fresh).map(([name, usual]) => {
-    const value = stored[name];
-    return [name, value === null || typeof value !== typeof usual ? usual : value];
-  });
-  // Earlier versions stored only one pause and took it for the service's.
-  const told_until = number('told_until') ?? not_before;
-  const budget = { ...fresh, ...Object.fromEntries(known), cut_to: number('cut_to') ?? rate, told_until } as Budget;
-  return { ...budget, limit: number('limit'), unreachable_since: number('unreachable_since') };
+export function storedBudget(stored: Partial<Budget>): Budget | null {
+  const { rate, ceiling, heard_at = 0 } = stored;
+  const isUsable = (number: unknown): number is number => typeof number === 'number' && number > 0;
+  return isUsable(rate) && isUsable(ceiling) ? { ...startBudget(ceiling, heard_at), ...stored } : null;
 }
 
 /**
