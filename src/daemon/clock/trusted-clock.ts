@@ -69,150 +69,172 @@ interface Doubted {
  * null.
  */
 export function trustedClock(machine: Clock, stored: Anchor | null, last: number | null): TrustedClock {
-  const boot_id = machine.bootId();
-  const same = stored !== null && boot_id !== null && stored.boot_id === boot_id;
-  let booted_at: number = same ? stored.booted_at : machine.now() - machine.boot();
-  let confirmed = same && stored.confirmed === 1;
-  let seen = { wall: Number.NaN, monotonic: 0 };
-  let changes = 0;
-  let doubt: Doubted | null = null;
-  let ready = true;
-  let doubted = stored?.doubted_at ?? null;
-  if (!same && isImplausible(machine.now(), last)) {
-    doubt = begin('start');
-    ready = false;
+  const belief = new Belief(machine, stored, last);
+  return {
+    ...machine,
+    now: () => belief.now(),
+    heard: (date) => {
+      belief.heard(date);
+    },
+    look: () => belief.look(),
+    anchor: () => belief.anchor(),
+  };
+}
+
+/** What time it is believed to be: the wall clock, the time since boot and the service's answers, weighed. */
+class Belief {
+  readonly #machine: Clock;
+  readonly #last: number | null;
+  readonly #boot_id: string | null;
+  #booted_at: number;
+  /** The service has agreed with the instant of the boot. */
+  #confirmed: boolean;
+  #doubt: Doubted | null = null;
+  #doubted_at: Instant | null;
+  #ready = true;
+  #changes = 0;
+  /** Both clocks at the last comparison. */
+  #seen = { wall: Number.NaN, monotonic: 0 };
+
+  constructor(machine: Clock, stored: Anchor | null, last: number | null) {
+    this.#machine = machine;
+    this.#last = last;
+    this.#boot_id = machine.bootId();
+    const same = stored !== null && this.#boot_id !== null && stored.boot_id === this.#boot_id;
+    this.#booted_at = same ? stored.booted_at : machine.now() - machine.boot();
+    this.#confirmed = same && stored.confirmed === 1;
+    this.#doubted_at = stored?.doubted_at ?? null;
+    if (!same && isImplausible(machine.now(), last)) {
+      this.#doubt = this.#begin('start');
+      this.#ready = false;
+    }
   }
 
-  function begin(kind: Doubted['kind']): Doubted {
-    const since = machine.boot();
-    return { kind, wall: machine.now() - since, since, heard: [], decided: false };
+  now(): Instant {
+    const wall = this.#machine.now();
+    const monotonic = this.#machine.monotonic();
+    const together = Math.abs(wall - this.#seen.wall - (monotonic - this.#seen.monotonic)) < togetherMs;
+    if (this.#doubt !== null || !together) this.#compare();
+    this.#seen = { wall, monotonic };
+    return this.#doubt?.kind === 'jump' ? this.#believed() : wall;
   }
 
-  function end(): void {
-    doubted = believed();
-    doubt = null;
-    ready = true;
-    changes += 1;
+  heard(date: number | null): void {
+    this.#compare();
+    if (date === null) {
+      if (this.#doubt !== null) this.#doWithout(this.#doubt);
+      return;
+    }
+    const at_boot = date - this.#machine.boot();
+    if (this.#doubt === null && Math.abs(at_boot - this.#booted_at) <= agreeMs) this.#confirmed = true;
+    // The wall clock and the time since boot agree. A service with a third time is reported and not believed.
+    if (this.#doubt === null && this.#confirmed) return;
+    const doubt = this.#doubt ?? this.#begin('start');
+    this.#doubt = doubt;
+    doubt.heard.push(at_boot);
+    if (doubt.heard.length > 2) doubt.heard.shift();
+    this.#decide(doubt);
   }
 
-  function move(to: number): void {
-    booted_at = to;
-    changes += 1;
-    ready = true;
+  look(): ClockState {
+    this.#compare();
+    const time = this.now();
+    const doubt = this.#doubt;
+    if (doubt !== null) this.#doubted_at = time;
+    const since = this.#doubted_at === null ? Number.POSITIVE_INFINITY : Math.abs(time - this.#doubted_at);
+    const why = doubt?.kind === 'start' ? 'implausible-start' : doubt?.decided ? 'wrong' : 'jumped';
+    return {
+      doubt: doubt === null ? null : why,
+      ahead_ms: Math.round(this.#machine.now() - time),
+      ready: this.#ready,
+      asks: doubt !== null && !doubt.decided,
+      mayPrune: this.#ready && doubt === null && since >= quietMs,
+      changes: this.#changes,
+    };
   }
 
-  const believed = () => instant(machine.boot() + booted_at);
+  anchor(): Anchor {
+    return {
+      boot_id: this.#boot_id,
+      booted_at: instant(this.#booted_at),
+      confirmed: this.#confirmed ? 1 : 0,
+      doubted_at: this.#doubted_at,
+    };
+  }
+
+  #believed(): Instant {
+    return instant(this.#machine.boot() + this.#booted_at);
+  }
+
+  #begin(kind: Doubted['kind']): Doubted {
+    const since = this.#machine.boot();
+    return { kind, wall: this.#machine.now() - since, since, heard: [], decided: false };
+  }
+
+  #end(): void {
+    this.#doubted_at = this.#believed();
+    this.#doubt = null;
+    this.#ready = true;
+    this.#changes += 1;
+  }
+
+  #move(to: number): void {
+    this.#booted_at = to;
+    this.#changes += 1;
+    this.#ready = true;
+  }
 
   /** Compares the wall clock with the time since boot. */
-  function compare(): void {
-    const boot = machine.boot();
-    const wall = machine.now() - boot;
-    if (Math.abs(wall - booted_at) <= agreeMs) {
-      booted_at = wall;
+  #compare(): void {
+    const wall = this.#machine.now() - this.#machine.boot();
+    const doubt = this.#doubt;
+    if (Math.abs(wall - this.#booted_at) <= agreeMs) {
+      this.#booted_at = wall;
       if (doubt?.kind !== 'jump') return;
-      if (ready) end();
-      else doubt = begin('start');
+      if (this.#ready) this.#end();
+      else this.#doubt = this.#begin('start');
       return;
     }
     // Another jump: answers about the previous one do not count.
-    if (doubt === null || doubt.kind === 'start' || Math.abs(wall - doubt.wall) > agreeMs) doubt = begin('jump');
+    if (doubt === null || doubt.kind === 'start' || Math.abs(wall - doubt.wall) > agreeMs)
+      this.#doubt = this.#begin('jump');
   }
 
-  function decide(word: Doubted): void {
+  #decide(word: Doubted): void {
     const [before, service] = word.heard;
     // A single `Date` may come from any proxy or cache.
     if (before === undefined || service === undefined || Math.abs(service - before) > agreeMs) return;
-    const boot = machine.boot();
-    const wall = machine.now() - boot;
+    const boot = this.#machine.boot();
+    const wall = this.#machine.now() - boot;
     if (word.kind === 'start') {
-      const { believe } = judgeStart({ wall: wall + boot, service: service + boot, last });
-      confirmed = true;
+      const { believe } = judgeStart({ wall: wall + boot, service: service + boot, last: this.#last });
+      this.#confirmed = true;
       if (believe === 'wall') {
-        end();
+        this.#end();
         return;
       }
-      move(service);
-      doubt = { ...begin('jump'), decided: true };
+      this.#move(service);
+      this.#doubt = { ...this.#begin('jump'), decided: true };
       return;
     }
-    const { believe } = judgeJump({ wall, boot: booted_at, service });
-    if (believe === 'nobody' && confirmed) return;
+    const { believe } = judgeJump({ wall, boot: this.#booted_at, service });
+    if (believe === 'nobody' && this.#confirmed) return;
     if (believe === 'wall') {
-      move(wall);
-      end();
-    } else if (believe === 'nobody') {
-      move(service);
-    }
-    confirmed = true;
-    ready = true;
+      this.#move(wall);
+      this.#end();
+    } else if (believe === 'nobody') this.#move(service);
+    this.#confirmed = true;
+    this.#ready = true;
     word.decided = true;
   }
 
   /** Decides without the service if it sends no `Date`. */
-  function doWithout(word: Doubted): void {
+  #doWithout(word: Doubted): void {
     if (word.heard.length > 0) return;
-    if (word.kind === 'start') end();
-    else if (machine.boot() - word.since >= patienceMs) {
-      move(word.wall);
-      end();
+    if (word.kind === 'start') this.#end();
+    else if (this.#machine.boot() - word.since >= patienceMs) {
+      this.#move(word.wall);
+      this.#end();
     }
   }
-
-  function now(): Instant {
-    const wall = machine.now();
-    const monotonic = machine.monotonic();
-    const together = Math.abs(wall - seen.wall - (monotonic - seen.monotonic)) < togetherMs;
-    if (doubt === null && together) {
-      seen = { wall, monotonic };
-      return wall;
-    }
-    compare();
-    seen = { wall, monotonic };
-    return isJump(doubt) ? believed() : wall;
-  }
-
-  function heard(date: number | null): void {
-    compare();
-    if (date === null) {
-      if (doubt !== null) doWithout(doubt);
-      return;
-    }
-    const at_boot = date - machine.boot();
-    if (doubt === null) {
-      if (Math.abs(at_boot - booted_at) <= agreeMs) confirmed = true;
-      // The wall clock and the time since boot agree. A service with a third time is reported and not believed.
-      if (confirmed) return;
-      doubt = begin('start');
-    }
-    doubt.heard.push(at_boot);
-    if (doubt.heard.length > 2) doubt.heard.shift();
-    decide(doubt);
-  }
-
-  return {
-    ...machine,
-    now,
-    heard,
-    look: () => {
-      compare();
-      const time = now();
-      if (doubt !== null) doubted = time;
-      const since = doubted === null ? Number.POSITIVE_INFINITY : Math.abs(time - doubted);
-      return {
-        doubt:
-          doubt === null ? null : doubt.kind === 'start' ? 'implausible-start' : doubt.decided ? 'wrong' : 'jumped',
-        ahead_ms: Math.round(machine.now() - time),
-        ready,
-        asks: doubt !== null && !doubt.decided,
-        mayPrune: ready && doubt === null && since >= quietMs,
-        changes,
-      };
-    },
-    anchor: () => ({ boot_id, booted_at: instant(booted_at), confirmed: confirmed ? 1 : 0, doubted_at: doubted }),
-  };
-}
-
-/** Hides the type from TypeScript, which does not see assignments inside calls. */
-function isJump(doubt: Doubted | null): boolean {
-  return doubt?.kind === 'jump';
 }
