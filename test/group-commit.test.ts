@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { groupCommit } from '../src/sqlite/group-commit.ts';
+import { GroupCommit } from '../src/sqlite/group-commit.ts';
 
 describe('a group commit', () => {
   it('stores what comes alone at the end of its own turn', async () => {
     const groups: string[][] = [];
-    const { add } = groupCommit<string>({ store: (items) => groups.push([...items]) });
-    const added = add('a');
+    const together = new GroupCommit<string>({ store: (items) => groups.push([...items]) });
+    const added = together.add('a');
     expect(groups).toEqual([]);
     await setImmediate();
     expect(groups).toEqual([['a']]);
@@ -15,10 +15,10 @@ describe('a group commit', () => {
 
   it('takes in what further turns bring, but does not wait for ever', async () => {
     const groups: number[] = [];
-    const { add } = groupCommit<number>({ store: (items) => groups.push(items.length) });
+    const together = new GroupCommit<number>({ store: (items) => groups.push(items.length) });
     const added: Promise<void>[] = [];
     for (let turn = 0; turn < 12; turn += 1) {
-      added.push(add(turn), add(turn));
+      added.push(together.add(turn), together.add(turn));
       await setImmediate();
     }
     await Promise.all(added);
@@ -30,7 +30,7 @@ describe('a group commit', () => {
   it('on a slow disk takes in what each turn brings, for no longer than its last commit took', async () => {
     const groups: number[] = [];
     let now = 0;
-    const { add } = groupCommit<number>({
+    const together = new GroupCommit<number>({
       store: (items) => {
         groups.push(items.length);
         now += 200;
@@ -41,7 +41,7 @@ describe('a group commit', () => {
     const come = async (turns: number, ms: number) => {
       const added: Promise<void>[] = [];
       for (let turn = 0; turn < turns; turn += 1) {
-        added.push(add(turn));
+        added.push(together.add(turn));
         now += ms;
         await setImmediate();
       }
@@ -56,16 +56,16 @@ describe('a group commit', () => {
   it('fails for all of a group, and only for them; nothing that is added meanwhile is lost', async () => {
     const stored: string[] = [];
     let full = true;
-    const { add } = groupCommit<string>({
+    const together = new GroupCommit<string>({
       store: (items) => {
         if (full) throw new Error('the disk is full');
         stored.push(...items);
       },
     });
-    const first = [add('a'), add('b')];
+    const first = [together.add('a'), together.add('b')];
     const late = Promise.allSettled(first).then(() => {
       full = false;
-      return Promise.all([add('c'), add('d')]);
+      return Promise.all([together.add('c'), together.add('d')]);
     });
     expect((await Promise.allSettled(first)).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
     await late;
@@ -119,7 +119,7 @@ function fullDisk(mostLate: { waiting: number; together: number }) {
   const late: string[] = [];
   const disk = { full: true };
   const [retry, pause] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const groups = groupCommit<string>({
+  const groups = new GroupCommit<string>({
     store: (items) => {
       if (disk.full) throw new Error('the disk is full');
       stored.push([...items]);

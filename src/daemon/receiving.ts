@@ -9,7 +9,7 @@ import { applyDeliveries, noteDropped } from '../sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
 import type { FileFailures } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
-import { type Copying, copyingFor } from './sharing/copying.ts';
+import { Copying } from './sharing/copying.ts';
 import { storingElsewhere } from './sharing/sharing.ts';
 
 /**
@@ -68,7 +68,7 @@ export async function startReceiving(
   const copying =
     sharing === null
       ? null
-      : copyingFor({
+      : new Copying({
           shared: sharing.deliveries,
           inbox,
           log,

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
-import { groupCommit, type TryAgain } from '../sqlite/group-commit.ts';
+import { GroupCommit, type TryAgain } from '../sqlite/group-commit.ts';
 import type { CallbackAddresses } from './addresses.ts';
 import { type AdmissionRules, type Admitted, admit, type Refused } from './admission.ts';
 import { networksOf, unixPeer } from './allowlist.ts';
@@ -102,7 +102,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
   const { store, tryAgain } = durably(options, broken.reject);
-  const commits = groupCommit({ store, tryAgain, monotonic: clock.monotonic });
+  const commits = new GroupCommit({ store, tryAgain, monotonic: clock.monotonic });
   const keep = options.elsewhere ?? ((delivery: Received) => commits.add(delivery));
   const accepted = acceptedDeliveries();
   const callers: Crowd = crowd(limits);

@@ -1,13 +1,3 @@
-/** Hands over to `store` what came together. */
-export interface GroupCommit<Item> {
-  /** Resolves when the item is stored; rejects with what `store` threw where it is given up. `soon`: nobody waits for it. */
-  add(item: Item, when?: 'now' | 'soon'): Promise<void>;
-  /** Stores what waits, now, unless it is being tried again. */
-  flush(): void;
-  /** Stores what waits, for the last time: what cannot be stored is given up. */
-  close(): void;
-}
-
 /** Waits before a group is attempted again; null: the group is given up. */
 export type TryAgain = (error: unknown, waited_ms: number) => Promise<void> | null;
 
@@ -44,92 +34,111 @@ const slowMs = 50;
 const noBounds = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };
 
 /**
- * No timer, which would slow down every single item: whatever arrived while the last commit blocked the loop shares the
- * next one. One that comes alone is stored at the end of its own turn. On a slow disk a group waits longer, but never longer
- * than the last commit took. What comes while a group is tried again joins it.
+ * Hands over to `store` what came together. No timer, which would slow down every single item: whatever arrived while the
+ * last commit blocked the loop shares the next one. One that comes alone is stored at the end of its own turn. On a slow
+ * disk a group waits longer, but never longer than the last commit took. What comes while a group is tried again joins it.
  */
-export function groupCommit<Item>(options: GroupCommitOptions<Item>): GroupCommit<Item> {
-  const { store, tryAgain = () => null, monotonic = () => 0, soon, late, mostLate = noBounds } = options;
-  let waiting: Waiting<Item>[] = [];
-  let gathering = false;
+export class GroupCommit<Item> {
+  readonly #options: GroupCommitOptions<Item>;
+  #waiting: Waiting<Item>[] = [];
+  #gathering = false;
   /** Since when it is tried again; null: it is not. */
-  let behind: { since: number; error: unknown } | null = null;
-  let closed = false;
-  let last_took_ms = 0;
+  #behind: { readonly since: number; readonly error: unknown } | null = null;
+  #closed = false;
+  #last_took_ms = 0;
 
-  function gather(seen: number, turns: number, began: number): void {
-    const isWorthMore = last_took_ms > slowMs && monotonic() - began < last_took_ms;
-    gathering = waiting.length > seen && (isWorthMore || (waiting.length > 1 && turns < furtherTurns));
-    if (gathering) setImmediate(gather, waiting.length, turns + 1, began);
-    else flush();
+  constructor(options: GroupCommitOptions<Item>) {
+    this.#options = options;
   }
 
-  function commit(): void {
-    const group = waiting.slice(0, behind === null ? waiting.length : mostLate.together);
-    if (group.length === 0) return;
-    const began = monotonic();
-    try {
-      store(group.map(({ item }) => item));
-    } catch (error) {
-      failed(group, error);
-      return;
+  /** Resolves when the item is stored; rejects with what `store` threw where it is given up. `soon`: nobody waits for it. */
+  add(item: Item, when: 'now' | 'soon' = 'now'): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ item, resolve, reject });
+    if (this.#behind === null) this.#begin(when);
+    else {
+      this.#options.late?.(item);
+      this.#giveUpOldest(this.#behind.error);
     }
-    last_took_ms = monotonic() - began;
-    waiting = waiting.slice(group.length);
-    for (const { resolve } of group) resolve();
-    if (waiting.length === 0) behind = null;
-    else setImmediate(commit);
+    return promise;
   }
 
-  function failed(group: readonly Waiting<Item>[], error: unknown): void {
-    const since = behind?.since ?? monotonic();
-    const later = closed ? null : tryAgain(error, monotonic() - since);
-    if (later === null) {
-      waiting = waiting.slice(group.length);
-      behind = null;
-      for (const { reject } of group) reject(error);
-      if (waiting.length > 0) setImmediate(commit);
-      return;
-    }
-    const isNew = behind === null;
-    behind = { since, error };
-    if (isNew) for (const { item } of group) late?.(item);
-    giveUpOldest(error);
-    void later.then(commit);
+  /** Stores what waits, now, unless it is being tried again. */
+  flush(): void {
+    if (this.#behind === null) this.#commit();
   }
 
-  function giveUpOldest(error: unknown): void {
-    for (const { reject } of waiting.splice(0, waiting.length - mostLate.waiting)) reject(error);
+  /** Stores what waits, for the last time: what cannot be stored is given up. */
+  close(): void {
+    this.#closed = true;
+    while (this.#waiting.length > 0) this.#commit();
   }
 
-  function begin(when: 'now' | 'soon'): void {
+  #begin(when: 'now' | 'soon'): void {
+    const { soon } = this.#options;
     if (when === 'soon' && soon !== undefined) {
-      if (waiting.length === 1) void soon().then(flush);
-    } else if (!gathering) {
-      gathering = true;
-      setImmediate(gather, 0, 0, monotonic());
+      if (this.#waiting.length === 1) void soon().then(() => this.flush());
+    } else if (!this.#gathering) {
+      this.#gathering = true;
+      const began = this.#monotonic();
+      setImmediate(() => this.#gather(0, 0, began));
     }
   }
 
-  function flush(): void {
-    if (behind === null) commit();
+  #gather(seen: number, turns: number, began: number): void {
+    const waiting = this.#waiting.length;
+    const isWorthMore = this.#last_took_ms > slowMs && this.#monotonic() - began < this.#last_took_ms;
+    this.#gathering = waiting > seen && (isWorthMore || (waiting > 1 && turns < furtherTurns));
+    if (this.#gathering) setImmediate(() => this.#gather(waiting, turns + 1, began));
+    else this.flush();
   }
 
-  return {
-    add: (item, when = 'now') => {
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      waiting.push({ item, resolve, reject });
-      if (behind === null) begin(when);
-      else {
-        late?.(item);
-        giveUpOldest(behind.error);
-      }
-      return promise;
-    },
-    flush,
-    close: () => {
-      closed = true;
-      while (waiting.length > 0) commit();
-    },
-  };
+  #commit(): void {
+    const { together } = this.#mostLate();
+    const group = this.#waiting.slice(0, this.#behind === null ? this.#waiting.length : together);
+    if (group.length === 0) return;
+    const began = this.#monotonic();
+    try {
+      this.#options.store(group.map(({ item }) => item));
+    } catch (error) {
+      this.#failed(group, error);
+      return;
+    }
+    this.#last_took_ms = this.#monotonic() - began;
+    this.#waiting = this.#waiting.slice(group.length);
+    for (const { resolve } of group) resolve();
+    if (this.#waiting.length === 0) this.#behind = null;
+    else setImmediate(() => this.#commit());
+  }
+
+  #failed(group: readonly Waiting<Item>[], error: unknown): void {
+    const { tryAgain, late } = this.#options;
+    const since = this.#behind?.since ?? this.#monotonic();
+    const later = this.#closed ? null : (tryAgain?.(error, this.#monotonic() - since) ?? null);
+    if (later === null) {
+      this.#waiting = this.#waiting.slice(group.length);
+      this.#behind = null;
+      for (const { reject } of group) reject(error);
+      if (this.#waiting.length > 0) setImmediate(() => this.#commit());
+      return;
+    }
+    const isNew = this.#behind === null;
+    this.#behind = { since, error };
+    if (isNew) for (const { item } of group) late?.(item);
+    this.#giveUpOldest(error);
+    void later.then(() => this.#commit());
+  }
+
+  #giveUpOldest(error: unknown): void {
+    const tooMany = this.#waiting.length - this.#mostLate().waiting;
+    for (const { reject } of this.#waiting.splice(0, tooMany)) reject(error);
+  }
+
+  #mostLate() {
+    return this.#options.mostLate ?? noBounds;
+  }
+
+  #monotonic(): number {
+    return this.#options.monotonic?.() ?? 0;
+  }
 }

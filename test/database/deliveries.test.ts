@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { copyingFor } from '../../src/daemon/sharing/copying.ts';
+import { Copying } from '../../src/daemon/sharing/copying.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { type SharedDeliveries, sharedDeliveries } from '../../src/database/deliveries.ts';
 import { joinInstances } from '../../src/database/instances.ts';
@@ -43,7 +43,7 @@ describe('deliveries in PostgreSQL', needs('postgres', 'time'), () => {
     const inbox = stack.use(openInbox(path, { master: null, now: instant(0), pair_id: 'p' }));
     const { log, lines } = testLog('warn');
     const none = () => undefined;
-    const copying = stack.use(copyingFor({ shared, inbox, log, copied: none, unwritable: none }));
+    const copying = stack.use(new Copying({ shared, inbox, log, copied: none, unwritable: none }));
     return {
       copy: async () => {
         await copying.copy();

@@ -18,16 +18,6 @@ export interface CopyingOptions {
   unwritable(error: unknown): void;
 }
 
-/** Copies between the leader's inbox and the database. Disposing ends it, before the inbox is closed. */
-export interface Copying extends AsyncDisposable {
-  /**
-   * Copies deliveries that any instance has received, and shares the callback addresses with all. Calls made meanwhile
-   * cause one more round. Deliveries that cannot be copied now, because the database is unreachable or the disk is
-   * full, wait in the database.
-   */
-  copy(): Promise<void>;
-}
-
 /** Shares the callback addresses of an inbox with all instances. */
 function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, addresses: CallbackAddresses) {
   let told: string | null = null;
@@ -73,72 +63,89 @@ const copiedTogether = 200;
  */
 const comparedAtMost = 10_000;
 
-export function copyingFor({ shared, inbox, log, copied, unwritable }: CopyingOptions): Copying {
-  const addresses = addressTeller(shared, inbox.addresses);
-  let begun = false;
-  let again = false;
-  let running: Promise<void> | null = null;
-  let away = false;
-  let closed = false;
+/** Copies between the leader's inbox and the database. Disposing ends it, before the inbox is closed. */
+export class Copying implements AsyncDisposable {
+  readonly #options: CopyingOptions;
+  readonly #addresses: ReturnType<typeof addressTeller>;
+  /** The numbers of this process go on above those of the inbox. */
+  #begun = false;
+  #again = false;
+  #running: Promise<void> | null = null;
+  #away = false;
+  #closed = false;
 
-  const known = (limit: number) => inbox.deliveries.list({ since: null, state: null, limit });
-
-  /** Continues the numbers above those of the inbox, whatever number the database has reached. */
-  async function goOn(): Promise<void> {
-    const again = await shared.goOnAbove(inbox.deliveries.newest(), known(comparedAtMost));
-    if (begun || again > 0)
-      log.warn({ again }, 'the database has forgotten what it had confirmed: what came since gets new numbers');
-    if (begun) addresses.forget();
-    begun = true;
+  constructor(options: CopyingOptions) {
+    this.#options = options;
+    this.#addresses = addressTeller(options.shared, options.inbox.addresses);
   }
 
-  async function copyAll(): Promise<void> {
-    if (!begun) await goOn();
-    while (!closed) {
+  /**
+   * Copies deliveries that any instance has received, and shares the callback addresses with all. Calls made meanwhile
+   * cause one more round. Deliveries that cannot be copied now, because the database is unreachable or the disk is
+   * full, wait in the database.
+   */
+  copy(): Promise<void> {
+    this.#again = true;
+    this.#running ??= this.#work().finally(() => {
+      this.#running = null;
+    });
+    return this.#running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  #known(limit: number) {
+    return this.#options.inbox.deliveries.list({ since: null, state: null, limit });
+  }
+
+  /** Continues the numbers above those of the inbox, whatever number the database has reached. */
+  async #goOn(): Promise<void> {
+    const { shared, inbox, log } = this.#options;
+    const again = await shared.goOnAbove(inbox.deliveries.newest(), this.#known(comparedAtMost));
+    if (this.#begun || again > 0)
+      log.warn({ again }, 'the database has forgotten what it had confirmed: what came since gets new numbers');
+    if (this.#begun) this.#addresses.forget();
+    this.#begun = true;
+  }
+
+  async #copyAll(): Promise<void> {
+    const { shared, inbox, copied } = this.#options;
+    if (!this.#begun) await this.#goOn();
+    while (!this.#closed) {
       const delivery_id = inbox.deliveries.newest();
-      const [last] = known(1);
+      const [last] = this.#known(1);
       const received_at = last?.delivery_id === delivery_id ? last.received_at : null;
       const found = await shared.after({ delivery_id, received_at }, copiedTogether);
       if (found === null) {
-        await goOn();
+        await this.#goOn();
         continue;
       }
-      if (found.length === 0 || closed) return;
+      if (found.length === 0 || this.#closed) return;
       inbox.deliveries.storeNumbered(found);
       copied();
     }
   }
 
-  async function work(): Promise<void> {
+  async #work(): Promise<void> {
+    const { log, unwritable } = this.#options;
     do {
-      again = false;
+      this.#again = false;
       try {
-        if (!closed) await addresses.tell();
-        if (!closed) await copyAll();
-        if (away) log.info('deliveries are copied from the database again');
-        away = false;
+        if (!this.#closed) await this.#addresses.tell();
+        if (!this.#closed) await this.#copyAll();
+        if (this.#away) log.info('deliveries are copied from the database again');
+        this.#away = false;
       } catch (error) {
         if (!waits(error)) throw error;
         if (writeTroubleOf(error) !== null) unwritable(error);
-        if (!away) log.warn({ err: error }, 'deliveries cannot be copied from the database');
-        away = true;
+        if (!this.#away) log.warn({ err: error }, 'deliveries cannot be copied from the database');
+        this.#away = true;
       }
-    } while (again && !closed);
+    } while (this.#again && !this.#closed);
   }
-
-  return {
-    copy: () => {
-      again = true;
-      running ??= work().finally(() => {
-        running = null;
-      });
-      return running;
-    },
-    [Symbol.asyncDispose]: async () => {
-      closed = true;
-      await running;
-    },
-  };
 }
 
 /** Returns whether the copying may succeed later. */

@@ -1,5 +1,5 @@
 import { writeTroubleOf } from '../../sqlite/fault.ts';
-import { groupCommit } from '../../sqlite/group-commit.ts';
+import { GroupCommit } from '../../sqlite/group-commit.ts';
 import type { Commit, Sync } from '../records/context.ts';
 
 export interface CommitTogether {
@@ -31,7 +31,7 @@ export function commitTogether(
   { mirror, clock }: Sync,
   ifUnwritable: 'try again' | 'reject' = 'try again',
 ): CommitTogether {
-  const { add, flush, close } = groupCommit<Work>({
+  const together = new GroupCommit<Work>({
     store: (works) =>
       mirror.transaction(() => {
         for (const { run } of works) run();
@@ -46,8 +46,8 @@ export function commitTogether(
     mostLate,
   });
   return {
-    flush,
-    close,
+    flush: () => together.flush(),
+    close: () => together.close(),
     commit: async (work, answer, late = () => undefined) => {
       let outcome = (): ReturnType<typeof work> => {
         throw new Error('the work was not run');
@@ -64,7 +64,7 @@ export function commitTogether(
           };
         }
       };
-      await add({ run, late }, answer === 'same' ? 'soon' : 'now');
+      await together.add({ run, late }, answer === 'same' ? 'soon' : 'now');
       return outcome();
     },
   };
