@@ -144,7 +144,7 @@ export async function assemble(
     images,
     audits: auditsOf(ports),
     fruitless: fruitlessSearches(inbox, clock),
-    floods: watchChecks(ports, limiter.state),
+    floods: watchChecks(ports, () => limiter.state()),
     conditions: new ConditionWatch(mirroring),
     publishing,
     receiving,

@@ -56,7 +56,10 @@ export async function openMirroring(
   const service = connectService(stack, machine, loaded, { ...opened, storage }, sharing);
   const { upstream, probe, limiter, serviceClock } = service;
   const policy = policyOf(config, mirror.schedule.offers.offers);
-  const ports = createSync({ upstream, mirror, clock, chance, entropy, log, policy, budget: limiter.learned }, probe);
+  const ports = createSync(
+    { upstream, mirror, clock, chance, entropy, log, policy, budget: () => limiter.learned() },
+    probe,
+  );
   const watch = new ClockWatch({
     time: clock,
     mirror,

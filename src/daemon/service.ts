@@ -66,7 +66,7 @@ export function connectService(
     clock,
     connections: connectionsFor(budget.concurrency),
     heard,
-    late: limiter.late,
+    late: (ms) => limiter.late(ms),
     maySend: leadership?.trusted,
   });
   const limits = callLimits(timeout);

@@ -19,7 +19,7 @@ import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand, CallSubject } from './lane-waiters.ts';
 import type { Throttled, WithoutAnswer } from './outcome.ts';
 import { OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
-import { createTurns } from './turns.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
@@ -103,143 +103,182 @@ interface Call extends CallSubject {
 }
 
 export function createLimiter(options: LimiterOptions): Limiter {
-  const { clock, chance, budget: configured, leadership } = options;
-  const { requests_per_second, concurrency } = configured;
-  const started = { at: clock.now(), monotonic: clock.monotonic() };
-  let budget: Budget =
-    options.learned === null
-      ? startBudget(requests_per_second, started.at)
-      : resumeBudget(options.learned, requests_per_second);
-  let calls = 0;
-  let throttled_count = 0;
-  let closed: Error | null = null;
-  const history = new OutcomeHistory();
-  let away: Away | null = null;
-  /** The wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
-  const steady = () => started.at + clock.monotonic() - started.monotonic;
-  const mayCall = () => leadership?.trusted() ?? true;
-  const tries = () => {
-    if (doubtOf(budget, steady()) === null) return;
-    budget = tryBegins(budget, steady());
-    options.throttled(learned());
-  };
-  const turns = createTurns({
-    clock,
-    concurrency,
-    lanes: configured.lanes,
-    budget: () => budget,
-    steady,
-    mayCall,
-    tries,
-  });
-  // An earlier process, or an earlier configuration of this one, may have made a call just now.
-  if (options.learned !== null) turns.notBefore(1000 / budget.rate);
-  if (leadership !== undefined) turns.notBefore(firstCallInMs);
-  const learned = () => shifted(budget, clock.now() - steady());
-  const pause = () => ({ ...pauseOf(budget, steady(), clock.now()), away });
-  const isAccount = options.retry_after === 'account';
-  // Configured meanwhile: what an earlier process doubted is obeyed.
-  if (isAccount && budget.doubt !== null) budget = { ...budget, not_before: budget.told_until, doubt: null };
+  return new LearningLimiter(options);
+}
 
-  function throttled({ status, until: wall }: Throttled, { subject, path, sent_at }: Call, now: number): void {
-    throttled_count += 1;
-    turns.throttled();
-    const before = budget;
+class LearningLimiter implements Limiter {
+  readonly #options: LimiterOptions;
+  readonly #started: { readonly at: number; readonly monotonic: number };
+  readonly #turns: Turns;
+  readonly #history = new OutcomeHistory();
+  readonly #isAccount: boolean;
+  #budget: Budget;
+  #away: Away | null = null;
+  #calls = 0;
+  #throttled_count = 0;
+  #closed: Error | null = null;
+
+  constructor(options: LimiterOptions) {
+    const { clock, learned, leadership } = options;
+    const { requests_per_second, concurrency, lanes } = options.budget;
+    this.#options = options;
+    this.#started = { at: clock.now(), monotonic: clock.monotonic() };
+    this.#budget =
+      learned === null
+        ? startBudget(requests_per_second, this.#started.at)
+        : resumeBudget(learned, requests_per_second);
+    this.#isAccount = options.retry_after === 'account';
+    // Configured meanwhile: what an earlier process doubted is obeyed.
+    if (this.#isAccount && this.#budget.doubt !== null)
+      this.#budget = { ...this.#budget, not_before: this.#budget.told_until, doubt: null };
+    this.#turns = createTurns({
+      clock,
+      concurrency,
+      lanes,
+      budget: () => this.#budget,
+      steady: () => this.#steady(),
+      mayCall: () => leadership?.trusted() ?? true,
+      tries: () => this.#tries(),
+    });
+    // An earlier process, or an earlier configuration of this one, may have made a call just now.
+    if (learned !== null) this.#turns.notBefore(1000 / this.#budget.rate);
+    if (leadership !== undefined) this.#turns.notBefore(firstCallInMs);
+  }
+
+  async run<Got extends Answered>(
+    call: (signal: AbortSignal) => Promise<Got | WithoutAnswer>,
+    signal: AbortSignal,
+    entry: LaneEntry,
+    about: OutcomeSubject = null,
+    path: string | null = null,
+  ): Promise<Got | WithoutAnswer> {
+    signal.throwIfAborted();
+    if (this.#closed !== null) throw this.#closed;
+    const subject = about ?? path;
+    const rests = this.#resting(subject);
+    if (rests !== null) return rests;
+    const demand = await this.#turns.take(entry, signal, { subject, path });
+    try {
+      // Throttled while this call waited.
+      const rests = this.#resting(subject);
+      if (rests !== null) return rests;
+      this.#calls += 1;
+      const sent_at = this.#steady();
+      return this.#learn(await call(signal), about, demand, { subject, path, sent_at });
+    } finally {
+      this.#turns.ended();
+    }
+  }
+
+  late(ms: number): void {
+    this.#turns.late(ms);
+  }
+
+  state(): LimiterState {
+    return {
+      ...this.pause(),
+      rate: this.#budget.rate,
+      ceiling: this.#budget.ceiling,
+      in_flight: this.#turns.inFlight(),
+      waiting: this.#turns.allWaiting(),
+      calls: this.#calls,
+      throttled_count: this.#throttled_count,
+      refused_in_a_row: this.#history.refusedInARow(),
+      lanes: this.#turns.byLane(),
+    };
+  }
+
+  pause(): Pause {
+    return { ...pauseOf(this.#budget, this.#steady(), this.#options.clock.now()), away: this.#away };
+  }
+
+  isInDoubt(): boolean {
+    return this.#history.isInDoubt() || doubtOf(this.#budget, this.#steady()) !== null;
+  }
+
+  learned(): Budget {
+    return shifted(this.#budget, this.#options.clock.now() - this.#steady());
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed ??= new Error('the limiter is closed');
+    this.#turns.close(this.#closed);
+  }
+
+  /** Returns the wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
+  #steady(): number {
+    return this.#started.at + this.#options.clock.monotonic() - this.#started.monotonic;
+  }
+
+  #tries(): void {
+    if (doubtOf(this.#budget, this.#steady()) === null) return;
+    this.#budget = tryBegins(this.#budget, this.#steady());
+    this.#options.throttled(this.learned());
+  }
+
+  #throttled({ status, until: wall }: Throttled, { subject, path, sent_at }: Call, now: number): void {
+    const { clock, chance } = this.#options;
+    this.#throttled_count += 1;
+    this.#turns.throttled();
+    const before = this.#budget;
     const until = wall === null ? null : now + wall - clock.now();
     // Maintenance is the account's.
     const own = subject !== null && status < 500 ? subject : null;
-    const calls = isCrowd(budget) ? 'many' : 'few';
-    if (own !== null) budget = afterOwnThrottle(budget, own, { until, throttled: calls }, chance(), now, sent_at);
-    const meant = own !== null && !isAccount ? path : null;
-    const isAlone = restOf(budget, own, now)?.alone === 1 && (until === null || !isAccount);
-    if (wasTry(before, now, sent_at)) budget = afterThrottledTry(budget, until, meant, now);
-    else if (isAlone) budget = afterThrottleAlone(budget, now, sent_at);
+    const throttled = isCrowd(before) ? 'many' : 'few';
+    const rested = own === null ? before : afterOwnThrottle(before, own, { until, throttled }, chance(), now, sent_at);
+    const meant = own !== null && !this.#isAccount ? path : null;
+    const isAlone = restOf(rested, own, now)?.alone === 1 && (until === null || !this.#isAccount);
+    if (wasTry(before, now, sent_at)) this.#budget = afterThrottledTry(rested, until, meant, now);
+    else if (isAlone) this.#budget = afterThrottleAlone(rested, now, sent_at);
     else {
-      const after = afterThrottle(budget, until, chance(), now, sent_at);
-      budget = doubted(budget, after, until === null ? null : meant, now);
+      const after = afterThrottle(rested, until, chance(), now, sent_at);
+      this.#budget = doubted(rested, after, until === null ? null : meant, now);
     }
-    if (own !== null) turns.dismiss(own);
+    const budget = this.#budget;
+    if (own !== null) this.#turns.dismiss(own);
     // Calls missed during the pause are not made up for at its end.
-    turns.notBefore(pauseLeft(budget, now) + ((burst(budget, concurrency) - 1) * 1000) / budget.rate);
+    const { concurrency } = this.#options.budget;
+    this.#turns.notBefore(pauseLeft(budget, now) + ((burst(budget, concurrency) - 1) * 1000) / budget.rate);
     const rests = restOf(budget, own, now)?.times ?? 0;
-    if (until !== null || rests > 1 || budget.cut_at !== before.cut_at) options.throttled(learned());
+    if (until !== null || rests > 1 || budget.cut_at !== before.cut_at) this.#options.throttled(this.learned());
   }
 
-  function answered(demand: CallDemand, { subject, sent_at }: Call, now: number): void {
-    const isTry = wasTry(budget, now, sent_at);
-    if (isTry) budget = afterAnsweredTry(budget, now);
-    budget = afterAnswer(afterRest(budget, subject, sent_at), demand, now, sent_at);
+  #answered(demand: CallDemand, { subject, sent_at }: Call, now: number): void {
+    const isTry = wasTry(this.#budget, now, sent_at);
+    if (isTry) this.#budget = afterAnsweredTry(this.#budget, now);
+    this.#budget = afterAnswer(afterRest(this.#budget, subject, sent_at), demand, now, sent_at);
     if (!isTry) return;
-    turns.pauseEnded();
-    options.throttled(learned());
+    this.#turns.pauseEnded();
+    this.#options.throttled(this.learned());
   }
 
-  function learn<Got extends Answered>(
+  #learn<Got extends Answered>(
     came: Got | WithoutAnswer,
     about: OutcomeSubject,
     demand: CallDemand,
     call: Call,
   ): Got | WithoutAnswer {
-    const now = steady();
-    const { teaches, outcome } = history.judge(came, about, now);
+    const now = this.#steady();
+    const { teaches, outcome } = this.#history.judge(came, about, now);
     if (teaches === 'nothing') return outcome;
-    away = teaches === 'there' ? null : teaches;
-    if (away !== null) budget = afterMiss(budget, chance(), now);
+    this.#away = teaches === 'there' ? null : teaches;
+    if (this.#away !== null) this.#budget = afterMiss(this.#budget, this.#options.chance(), now);
     // A burst of refusals is nobody's own throttle.
     else if (outcome.kind === 'throttled')
-      throttled(outcome, came.kind === 'throttled' ? call : { ...call, subject: null }, now);
+      this.#throttled(outcome, came.kind === 'throttled' ? call : { ...call, subject: null }, now);
     // A try that failed shows nothing: the next one comes in its time.
-    else if (outcome.kind !== 'failed' || !wasTry(budget, now, call.sent_at)) answered(demand, call, now);
-    return outcome.kind === 'throttled' ? { ...resting(call.subject), ...outcome } : outcome;
+    else if (outcome.kind !== 'failed' || !wasTry(this.#budget, now, call.sent_at)) this.#answered(demand, call, now);
+    return outcome.kind === 'throttled' ? { ...this.#resting(call.subject), ...outcome } : outcome;
   }
 
   /** Returns the outcome of a call that is not made because its subject rests; null: it may be made. */
-  function resting(subject: OutcomeSubject): Throttled | null {
-    const rest = restOf(budget, subject, steady());
+  #resting(subject: OutcomeSubject): Throttled | null {
+    const now = this.#steady();
+    const rest = restOf(this.#budget, subject, now);
     if (rest === null) return null;
-    const until = instant(Math.ceil(rest.until + clock.now() - steady()));
+    const until = instant(Math.ceil(rest.until + this.#options.clock.now() - now));
     return { kind: 'throttled', status: 429, until: null, rests: { until, alone: rest.alone === 1 } };
   }
-
-  return {
-    run: async (call, signal, entry, about = null, path = null) => {
-      signal.throwIfAborted();
-      if (closed !== null) throw closed;
-      const subject = about ?? path;
-      const rests = resting(subject);
-      if (rests !== null) return rests;
-      const demand = await turns.take(entry, signal, { subject, path });
-      try {
-        // Throttled while this call waited.
-        const rests = resting(subject);
-        if (rests !== null) return rests;
-        calls += 1;
-        const sent_at = steady();
-        return learn(await call(signal), about, demand, { subject, path, sent_at });
-      } finally {
-        turns.ended();
-      }
-    },
-    late: turns.late,
-    state: () => ({
-      ...pause(),
-      rate: budget.rate,
-      ceiling: budget.ceiling,
-      in_flight: turns.inFlight(),
-      waiting: turns.allWaiting(),
-      calls,
-      throttled_count,
-      refused_in_a_row: history.refusedInARow(),
-      lanes: turns.byLane(),
-    }),
-    pause,
-    isInDoubt: () => history.isInDoubt() || doubtOf(budget, steady()) !== null,
-    learned,
-    [Symbol.dispose]: () => {
-      closed ??= new Error('the limiter is closed');
-      turns.close(closed);
-    },
-  };
 }
 
 /**

@@ -89,7 +89,10 @@ describe('the first hour with a stray 429 in a hundred calls, a limit of 10 call
         await call(signal);
         return answer;
       };
-      return { ...limiter, run: (call, ...rest) => limiter.run(heard(call), ...rest) as ReturnType<typeof call> };
+      const run = limiter.run.bind(limiter);
+      return Object.assign(limiter, {
+        run: ((call, ...rest) => run(heard(call), ...rest) as ReturnType<typeof call>) as typeof limiter.run,
+      });
     };
     const cell = cellOf({ ...hour, minutes: 5, shape: 'lockout', told: 'nothing' });
     expect((await runCell(cell, deaf)).throttled).toBeGreaterThan(0.1);

@@ -290,7 +290,7 @@ export class World implements AsyncDisposable {
   #spoilt({ mirror, inbox, limiter }: Mirroring): void {
     const { transaction } = mirror;
     const { store, after } = inbox.deliveries;
-    const { run } = limiter;
+    const run = limiter.run.bind(limiter);
     for (const file of [mirror, inbox]) {
       const { touch } = file;
       const refused = () => {
