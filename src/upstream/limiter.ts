@@ -19,7 +19,7 @@ import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
 import type { CallDemand, CallSubject } from './lane-waiters.ts';
 import type { Throttled, WithoutAnswer } from './outcome.ts';
 import { OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
-import { createTurns, type Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };
@@ -131,7 +131,7 @@ class LearningLimiter implements Limiter {
     // Configured meanwhile: what an earlier process doubted is obeyed.
     if (this.#isAccount && this.#budget.doubt !== null)
       this.#budget = { ...this.#budget, not_before: this.#budget.told_until, doubt: null };
-    this.#turns = createTurns({
+    this.#turns = new Turns({
       clock,
       concurrency,
       lanes,

@@ -33,146 +33,161 @@ export interface TurnsOptions {
 const askAgainMs = 100;
 
 /** Scheduler of calls, by the order and shares of the lanes, at the rate of the budget, and never during a pause. */
-export interface Turns {
-  /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
-  take(entry: LaneEntry, signal: AbortSignal, about: CallSubject): Promise<CallDemand>;
-  ended(): void;
-  /** Ends the waiting of calls about a subject that rests, each with a turn that is not used. */
-  dismiss(subject: CallSubject['subject']): void;
-  /** The call that ends now was throttled. */
-  throttled(): void;
-  /** A pause has ended before its time: who waits for its end may start with the end of the call under way. */
-  pauseEnded(): void;
-  /** A call of whom it was the turn is sent only now, so many milliseconds later: with others, perhaps, whose turn it was meanwhile. */
-  late(ms: number): void;
-  /** No turn begins earlier than in so many milliseconds. */
-  notBefore(ms: number): void;
-  inFlight(): number;
-  allWaiting(): number;
-  byLane(): Readonly<Record<Lane, { readonly calls: number; readonly waiting: number }>>;
-  /** Rejects all who wait. */
-  close(reason: Error): void;
-}
-
-export function createTurns(options: TurnsOptions): Turns {
-  const { clock, concurrency, lanes: shared, budget, steady, mayCall } = options;
-  const shares = withFloors(shared);
-  const waiters = laneWaiters();
-  const waking = timers(clock, startAll);
-  const started = byLane(() => 0);
-  let credit = noCredit();
-  let [due, triggeredDue] = [Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  let in_flight = 0;
-
+export class Turns {
+  readonly #options: TurnsOptions;
+  readonly #shares: ReturnType<typeof withFloors>;
+  readonly #waiters = laneWaiters();
+  readonly #waking: ReturnType<typeof timers>;
+  readonly #started = byLane(() => 0);
+  #credit = noCredit();
+  /** Monotonic instants of the next turn, and of the next that notifications ask for. */
+  #due = Number.NEGATIVE_INFINITY;
+  #triggeredDue = Number.NEGATIVE_INFINITY;
+  #in_flight = 0;
   /** Calls that were under way when a call was throttled last. */
-  let older = 0;
+  #older = 0;
+
+  constructor(options: TurnsOptions) {
+    this.#options = options;
+    this.#shares = withFloors(options.lanes);
+    this.#waking = timers(options.clock, () => this.#startAll());
+  }
+
+  /** Waits for a turn, which lasts until `ended`. Rejects with the reason of an aborted signal. */
+  take(entry: LaneEntry, signal: AbortSignal, about: CallSubject): Promise<CallDemand> {
+    const turn = this.#waiters.add(entry, signal, about, () => {
+      if (this.#waiters.allWaiting() === 0) this.#waking.stop();
+    });
+    this.#startAll();
+    turn.waits();
+    return turn.demand;
+  }
+
+  ended(): void {
+    this.#in_flight -= 1;
+    this.#startAll();
+  }
+
+  /** Ends the waiting of calls about a subject that rests, each with a turn that is not used. */
+  dismiss(subject: CallSubject['subject']): void {
+    while (this.#waiters.startFirst((about) => about.subject === subject) !== null) this.#in_flight += 1;
+  }
+
+  /** The call that ends now was throttled. */
+  throttled(): void {
+    this.#older = this.#in_flight - 1;
+  }
+
+  /** A pause has ended before its time: who waits for its end may start with the end of the call under way. */
+  pauseEnded(): void {
+    this.#waking.stop();
+  }
+
+  /** A call of whom it was the turn is sent only now, so many milliseconds later: with others, perhaps, whose turn it was meanwhile. */
+  late(ms: number): void {
+    this.#due += Math.min(ms, 1000 / this.#options.budget().rate);
+  }
+
+  /** No turn begins earlier than in so many milliseconds. */
+  notBefore(ms: number): void {
+    this.#due = Math.max(this.#due, this.#options.clock.monotonic() + ms);
+  }
+
+  inFlight(): number {
+    return this.#in_flight;
+  }
+
+  allWaiting(): number {
+    return this.#waiters.allWaiting();
+  }
+
+  byLane(): Readonly<Record<Lane, { readonly calls: number; readonly waiting: number }>> {
+    return byLane((lane) => ({
+      calls: this.#started[lane],
+      waiting: this.#waiters.waiting(lane) + (lane === 'notification' ? this.#waiters.waiting('triggered') : 0),
+    }));
+  }
+
+  /** Rejects all who wait. */
+  close(reason: Error): void {
+    this.#waking.stop();
+    this.#waiters.rejectAll(reason);
+  }
 
   /** One call at a time probes while nothing gets through, and after a throttle until a call is answered. */
-  function allowedOthers(): number {
-    if (budget().unreachable_since !== null) return 1;
-    return budget().throttles === 0 ? concurrency : Math.min(older + 1, concurrency);
+  #allowedOthers(): number {
+    const { concurrency } = this.#options;
+    const { unreachable_since, throttles } = this.#options.budget();
+    if (unreachable_since !== null) return 1;
+    return throttles === 0 ? concurrency : Math.min(this.#older + 1, concurrency);
   }
 
   /** A check does not wait for the end of a slow call in another lane, as long as checks are no flood. */
-  function allowed(): number {
-    const more = budget().unreachable_since === null && waiters.waiting('checkout') > 0 && credit.checkout >= 1;
-    return more ? connectionsFor(concurrency) : allowedOthers();
+  #allowed(): number {
+    const { concurrency, budget } = this.#options;
+    const checkWaits = this.#waiters.waiting('checkout') > 0 && this.#credit.checkout >= 1;
+    return budget().unreachable_since === null && checkWaits ? connectionsFor(concurrency) : this.#allowedOthers();
   }
 
   /**
    * Returns the most urgent lane that may start a call, or in how many milliseconds one may that notifications ask for.
    */
-  function next(now: number): { readonly lane: Lane } | { readonly triggered_in: number } {
-    const triggered = waiters.waiting('triggered') > 0;
-    const triggered_in = triggered ? triggeredTurnIn(budget(), triggeredDue, now) : 0;
+  #next(now: number): { readonly lane: Lane } | { readonly triggered_in: number } {
+    const triggered = this.#waiters.waiting('triggered') > 0;
+    const triggered_in = triggered ? triggeredTurnIn(this.#options.budget(), this.#triggeredDue, now) : 0;
     const mayTrigger = triggered && triggered_in === 0;
-    if (in_flight >= allowedOthers()) return { lane: 'checkout' };
-    const lane = nextLane(credit, (each) => waiters.waiting(each) > 0 || (each === 'notification' && mayTrigger));
+    if (this.#in_flight >= this.#allowedOthers()) return { lane: 'checkout' };
+    const may = (each: Lane) => this.#waiters.waiting(each) > 0 || (each === 'notification' && mayTrigger);
+    const lane = nextLane(this.#credit, may);
     return lane === null ? { triggered_in } : { lane };
   }
 
   /** Starts every waiter that may start now. If the first may not, one timer wakes it. */
-  function startAll(): void {
-    while (!waking.isSet('turn') && in_flight < allowed()) {
+  #startAll(): void {
+    const { clock, concurrency, budget, steady, mayCall } = this.#options;
+    while (!this.#waking.isSet('turn') && this.#in_flight < this.#allowed()) {
       const now = clock.monotonic();
-      const found = next(now);
+      const found = this.#next(now);
       if ('triggered_in' in found) {
-        if (found.triggered_in > 0) waking.set('triggered', found.triggered_in);
+        if (found.triggered_in > 0) this.#waking.set('triggered', found.triggered_in);
         return;
       }
       const held = mayCall() ? 0 : askAgainMs;
-      const wait = Math.max(turnIn(budget(), concurrency, due, now), pauseLeft(budget(), steady()), held);
-      if (wait > 0) waking.set('turn', wait);
-      else if (doubtOf(budget(), steady()) === null) start(found.lane, now);
-      else if (!startTry(now)) return;
+      const wait = Math.max(turnIn(budget(), concurrency, this.#due, now), pauseLeft(budget(), steady()), held);
+      if (wait > 0) this.#waking.set('turn', wait);
+      else if (doubtOf(budget(), steady()) === null) this.#start(found.lane, now);
+      else if (!this.#startTry(now)) return;
     }
   }
 
-  function start(lane: Lane, now: number): void {
-    const entry = waiters.waiting(lane) > 0 ? lane : 'triggered';
-    began(entry, lane, now);
-    waiters.start(entry);
+  #start(lane: Lane, now: number): void {
+    const entry = this.#waiters.waiting(lane) > 0 ? lane : 'triggered';
+    this.#began(entry, lane, now);
+    this.#waiters.start(entry);
   }
 
   /** Starts the one call that tries whether everybody has to wait. Where none may, others look again after a while. */
-  function startTry(now: number): boolean {
+  #startTry(now: number): boolean {
+    const { budget, steady, tries } = this.#options;
     const doubt = doubtOf(budget(), steady());
-    const entry = waiters.startFirst(({ path }) => doubt !== null && mayTry(budget(), doubt, path, steady()));
+    const entry = this.#waiters.startFirst(({ path }) => doubt !== null && mayTry(budget(), doubt, path, steady()));
     if (entry === null) {
-      waking.set('try', askAgainMs);
+      this.#waking.set('try', askAgainMs);
       return false;
     }
-    began(entry, entry === 'triggered' ? 'notification' : entry, now);
-    options.tries();
+    this.#began(entry, entry === 'triggered' ? 'notification' : entry, now);
+    tries();
     return true;
   }
 
-  function began(entry: LaneEntry, lane: Lane, now: number): void {
-    due = dueAfter(budget(), due, now);
-    if (entry === 'triggered') triggeredDue = triggeredDueAfter(budget(), triggeredDue, now);
-    in_flight += 1;
-    credit = afterTurn(credit, shares, lane, budget().rate);
-    started[lane] += 1;
+  #began(entry: LaneEntry, lane: Lane, now: number): void {
+    const budget = this.#options.budget();
+    this.#due = dueAfter(budget, this.#due, now);
+    if (entry === 'triggered') this.#triggeredDue = triggeredDueAfter(budget, this.#triggeredDue, now);
+    this.#in_flight += 1;
+    this.#credit = afterTurn(this.#credit, this.#shares, lane, budget.rate);
+    this.#started[lane] += 1;
   }
-
-  return {
-    take: (entry, signal, about) => {
-      const turn = waiters.add(entry, signal, about, () => {
-        if (waiters.allWaiting() === 0) waking.stop();
-      });
-      startAll();
-      turn.waits();
-      return turn.demand;
-    },
-    ended: () => {
-      in_flight -= 1;
-      startAll();
-    },
-    dismiss: (subject) => {
-      while (waiters.startFirst((about) => about.subject === subject) !== null) in_flight += 1;
-    },
-    throttled: () => {
-      older = in_flight - 1;
-    },
-    pauseEnded: waking.stop,
-    late: (ms) => {
-      due += Math.min(ms, 1000 / budget().rate);
-    },
-    notBefore: (ms) => {
-      due = Math.max(due, clock.monotonic() + ms);
-    },
-    inFlight: () => in_flight,
-    allWaiting: waiters.allWaiting,
-    byLane: () =>
-      byLane((lane) => ({
-        calls: started[lane],
-        waiting: waiters.waiting(lane) + (lane === 'notification' ? waiters.waiting('triggered') : 0),
-      })),
-    close: (reason) => {
-      waking.stop();
-      waiters.rejectAll(reason);
-    },
-  };
 }
 
 /** Connections that so many calls at a time need: one more, which checks alone may take when all others are busy. */
