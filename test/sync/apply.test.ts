@@ -3,6 +3,7 @@ import { instant } from '../../src/clock.ts';
 import { isMisuse } from '../../src/domain/sale/closure.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
+import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
@@ -84,6 +85,38 @@ describe('a notification that a product is closed', () => {
     expect(test.query('SELECT * FROM alternatives')).toEqual([{ product_id: id, alternative_product_id: other }]);
     expect(test.query(`SELECT kind FROM changes WHERE kind LIKE 'sale%'`)).toEqual([{ kind: 'sale_disabled' }]);
     expect(test.inbox.states()).toEqual(['applied']);
+  });
+
+  it('is explained as what has become of it', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0] = test.ids;
+    const states = (product_id: number) =>
+      explainProduct(test.harness.daemon.ports, product_id)?.closures.map(({ state }) => state);
+    for (const each of [id, other]) await test.post(notificationOf(each, disabled(words)));
+    test.sandboxed(id).status = 'unavailable';
+    expect([states(id), states(other)]).toEqual([['off sale until read'], ['off sale until read']]);
+    await test.live(3 * minute);
+    expect([states(id), states(other)]).toEqual([['confirmed'], ['undone']]);
+    test.sandboxed(id).status = 'available';
+    await test.post(notificationOf(id, enabled), minute);
+    expect(states(id)).toEqual(['over']);
+  });
+
+  it('that nobody has announced is believed for a day at most, one that was for as long as it says', async () => {
+    await using test = await filled({}, { cadence: { products: '7d' } });
+    const [announced = 0, found = 0] = test.ids;
+    for (const id of [announced, found]) test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(announced, disabled(words)), 2 * minute);
+    const { mirror, clock } = test.harness.daemon.ports;
+    const dates = (product_id: number) =>
+      mirror.schedule.records.ofProduct(product_id).filter(({ resource }) => resource === 'availability');
+    mirror.transaction(() => {
+      for (const record of [announced, found].flatMap(dates))
+        mirror.schedule.records.setDue(record, { at: clock.now(), reason: 'requested' });
+    });
+    await test.live(5 * minute);
+    const reasons = (product_id: number) => new Set(dates(product_id).map(({ due_reason }) => due_reason));
+    expect([reasons(announced), reasons(found)]).toEqual([new Set(['cadence-elapsed']), new Set(['reopening-look'])]);
   });
 
   it('that is not true is undone by two reads a minute apart, and not by one', async () => {
