@@ -211,6 +211,27 @@ describe('closures of one product', () => {
     expect(detail?.failures).toBe(5);
   });
 
+  it('leave a read that fails asked for by them, unlike one that was due', async () => {
+    await using test = await filled();
+    const [notified = 0, due = 0] = test.ids;
+    const { mirror, clock } = test.harness.daemon.ports;
+    const detail = (product_id: number) =>
+      mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
+    test.harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/products/(${notified}|${due})\\?` });
+    const other = detail(due);
+    if (other === undefined) throw new Error('no record');
+    mirror.transaction(() => mirror.schedule.records.setDue(other, { at: clock.now(), reason: 'cadence-elapsed' }));
+    await test.post(notificationOf(notified, updated()), minute);
+    const reasons = [notified, due].map((id) => {
+      const { due_reason, failures = 0 } = detail(id) ?? {};
+      return [due_reason, failures > 0];
+    });
+    expect(reasons).toEqual([
+      ['notified', true],
+      ['retry', true],
+    ]);
+  });
+
   it('end when it is withdrawn: they count no more among those that wait', async () => {
     await using test = await filled();
     const [id = 0] = test.ids;
