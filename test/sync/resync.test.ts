@@ -57,6 +57,29 @@ describe('a resync', () => {
     expect(facts?.failures).toBe(0);
   });
 
+  it('that joins an unfinished one walks a list that failed in it from its first page', async () => {
+    const pages: (string | null)[] = [];
+    const served = ({ path, query }: { path: string; query: URLSearchParams }) => {
+      if (path === '/v2/products') pages.push(query.get('page'));
+    };
+    const profile = { authorization: { header: null }, page_size: 10 };
+    await using harness = await filledHarness({ lean: true, products: 24, served }, { service: { profile } });
+    const { daemon, clock, sandbox } = harness;
+    const [failing = 0] = daemon.mirror.catalogue.products.ids();
+    const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
+    sandbox.faults.add({ kind: 'status', status: 401, path: '^/v2/products\\?.*\\bpage=2\\b' });
+    // So that the job is not finished.
+    sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
+    const first = requestResync(daemon.ports, request);
+    await harness.liveUntil(clock.now() + 20_000);
+    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ failed: 1, finished_at: null });
+    sandbox.faults.clear();
+    pages.length = 0;
+    expect(requestResync(daemon.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
+    await harness.liveUntil(clock.now() + 60_000);
+    expect(pages).toEqual(['1', '2', '3']);
+  });
+
   it('that joins an unfinished one ends what is held of a list that counts as read', async () => {
     const sandbox = { lean: true, products: 24 };
     await using harness = await filledHarness(sandbox);
