@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Exchange, ProbeEvidence } from '../../src/domain/probe/assumption.ts';
+import { behaviourAssumptions } from '../../src/domain/probe/behaviour-assumptions.ts';
 import { listAssumptions } from '../../src/domain/probe/list-assumptions.ts';
 import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
 import type { ListQuestion } from '../../src/domain/service/adapter.ts';
@@ -18,7 +19,11 @@ function seen(assumption: string, exchanges: readonly Exchange[]): string {
     exchanges, attempts: exchanges, page_size: 100, days_per_request: 31, throttle_statuses: [429], language: 'en', currency: 'EUR',
     languages: ['en'], first_page: 1, calls_a_second: 1,
   }; // biome-ignore format: what a probe has seen
-  return [...listAssumptions, ...readAssumptions].find(({ name }) => name === assumption)?.judge(evidence).seen ?? '';
+  return (
+    [...listAssumptions, ...readAssumptions, ...behaviourAssumptions]
+      .find(({ name }) => name === assumption)
+      ?.judge(evidence).seen ?? ''
+  );
 }
 
 it.each([
@@ -55,6 +60,11 @@ it.each([
   expect(seen('end of the list', [readable, exchange('beyond the end', { question: list(1001), ...asked })])).toBe(
     says,
   );
+});
+
+it('tells the middle of the times of all answers, and the longest', () => {
+  const answers = [900, 20, 10, 40, 30].map((took_ms, call) => exchange(`call ${call}`, { took_ms }));
+  expect(seen('time of an answer', answers)).toBe('30 ms in the middle, 900 ms at most');
 });
 
 it('says nothing about empty pages where no row of the list can be read', () => {
