@@ -53,7 +53,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
     // Copies what other instances received. The leader's own deliveries are copied at once.
     ...(receiving?.copying == null
       ? []
-      : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: receiving.copying.copy }]),
+      : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: () => receiving.copying.copy() }]),
     { name: 'check-flood', every: minute, needs: writes, ...reactsOnly, run: async () => floods() },
     subscriptionsJob(work),
     {

@@ -43,7 +43,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     edits: [
       {
         file: 'src/daemon/clock/trusted-clock.ts',
-        is: 'if (Math.abs(wall - booted_at) <= agreeMs) {',
+        is: 'if (Math.abs(wall - this.#booted_at) <= agreeMs) {',
         was: 'if (wall < Number.POSITIVE_INFINITY) {',
       },
     ],
