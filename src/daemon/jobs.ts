@@ -31,6 +31,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
   const { clock, refusals } = ports;
   /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? reactsOnly : {};
+  const copying = receiving?.copying ?? null;
   const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
   return [
@@ -51,9 +52,9 @@ export function jobsOf(daemon: Unscheduled): Job[] {
     },
     { name: 'receiver', every: minute, needs: writes, ...receives, run: async () => receiving?.maintain() },
     // Copies what other instances received. The leader's own deliveries are copied at once.
-    ...(receiving?.copying == null
+    ...(copying === null
       ? []
-      : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: () => receiving.copying.copy() }]),
+      : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: () => copying.copy() }]),
     { name: 'check-flood', every: minute, needs: writes, ...reactsOnly, run: async () => floods() },
     subscriptionsJob(work),
     {
