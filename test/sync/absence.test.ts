@@ -116,8 +116,6 @@ describe('a product that the service no longer offers', () => {
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
     const { mirror, ports } = harness.daemon;
-    const sent_at = harness.clock.now();
-    await lives(harness, minute);
     decide(harness, 'approved');
     await until(harness, () => visible(harness) === left);
     const gone = harness.sandbox.products().find(({ withdrawn }) => withdrawn);
@@ -137,7 +135,10 @@ describe('a product that the service no longer offers', () => {
           }, // biome-ignore format: one read
         ),
       );
-    expect(store(sent_at).outcome).toBe('late');
+    const db = new Database(mirror.path, { readonly: true });
+    const withdrawn_at = db.prepare('SELECT withdrawn_at FROM _product WHERE product_id = ?').pluck().get(gone.id);
+    db.close();
+    expect(store(Number(withdrawn_at) - minute).outcome).toBe('late');
     expect(store(harness.clock.now()).outcome).toBe('returned');
   });
 });
