@@ -79,8 +79,8 @@ const kept: readonly Kept[] = [
       'return unconfirmed < mostMissing(visible);': 'return unconfirmed >= 0 || mostMissing(visible) > 0;',
       "return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';":
         "return sent_at >= closure.available_at ? 'undone' : 'undecided';",
-      "if (sent_at <= notified_at || is === 'unknown') return 'undecided';":
-        "if (sent_at <= 0 * notified_at || is === 'unknown') return 'undecided';",
+      "if (sent_at <= closure.notified_at || is === 'unknown') return 'undecided';":
+        "if (sent_at <= 0 * closure.notified_at || is === 'unknown') return 'undecided';",
     },
   },
   {
@@ -157,8 +157,8 @@ const kept: readonly Kept[] = [
     file: 'domain/schedule/record.ts',
     tests: ['mirror/availability', 'sync/announced', 'sync/apply', 'sync/wrong-clock'],
     lines: {
-      'return stored_at === null || sent_at >= stored_at || stored_at > now + futureToleranceMs;':
-        'return stored_at === null || sent_at > 0 * now;',
+      'return stored_at === null || sent_at >= stored_at || stored_at - sent_at > longestReadMs;':
+        'return stored_at === null || sent_at > 0 * stored_at;',
     },
   },
   {
