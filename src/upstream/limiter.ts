@@ -205,7 +205,7 @@ class LearningLimiter implements Limiter {
     this.#turns.close(this.#closed);
   }
 
-  /** Returns the wall clock's time when the limiter began, and what passed since: a clock that jumps moves no pause. */
+  /** Returns the wall clock's time at the start of the limiter plus the time since then: a clock that jumps moves no pause. */
   #steady(): number {
     return this.#started.at + this.#options.clock.monotonic() - this.#started.monotonic;
   }

@@ -81,7 +81,7 @@ export function trustedClock(machine: Clock, stored: Anchor | null, last: number
   };
 }
 
-/** What time it is believed to be: the wall clock, the time since boot and the service's answers, weighed. */
+/** The believed time, judged by the wall clock, the time since boot and the times in the service's answers. */
 class Belief {
   readonly #machine: Clock;
   readonly #last: number | null;

@@ -133,8 +133,8 @@ export function startBudget(ceiling: number, now: number): Budget {
 }
 
 /**
- * Returns the budget that a process has stored; null if there is none, or if it is unusable. A member that the program
- * knew nothing of when it was stored begins as at a start.
+ * Returns the budget that an earlier process stored; null if there is none, or if it is unusable. A member that is absent
+ * has its value at a start.
  */
 export function storedBudget(stored: Partial<Budget>): Budget | null {
   const { rate, ceiling, heard_at = 0 } = stored;

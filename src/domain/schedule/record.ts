@@ -97,12 +97,12 @@ export interface Due {
 /** Largest tolerated lead of a stored instant. One further in the future was written by a wrong clock. */
 export const futureToleranceMs = 5 * 60 * 1000;
 
-/** No read takes longer. */
+/** Longest time that a read takes, in milliseconds. */
 export const longestReadMs = 10 * 60 * 1000;
 
 /**
- * Returns whether an answer to a request sent at `sent_at` may replace the one stored at `stored_at`. If that is newer by
- * more than a read can take, the clock was set back meanwhile, and the stored instant is not repaired yet.
+ * Returns whether an answer to a request sent at `sent_at` may replace the one stored at `stored_at`. A stored
+ * instant that is later by more than a read takes was written before the clock was set back, and is not repaired yet.
  */
 export function mayReplace(stored_at: number | null, sent_at: number): boolean {
   return stored_at === null || sent_at >= stored_at || stored_at - sent_at > longestReadMs;

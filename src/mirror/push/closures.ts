@@ -107,7 +107,7 @@ function countingUnconfirmed(db: Reads): ClosureReads['recentlyUnconfirmed'] {
       .where('applied_at', 'is not', null)
       .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb.between('applied_at', since, latest)])),
   );
-  // While the time is not known again, closures of a wrong clock are not repaired.
+  // Instants that a wrong clock wrote are repaired only when the time is known again.
   return (now) => unconfirmed.get({ since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) }) ?? 0;
 }
 

@@ -250,7 +250,7 @@ export class Evidence implements ClaimJudge {
     } else if (verdict === 'taken-back' || (verdict === 'agreed' && decision === null)) {
       const state = verdict === 'agreed' ? 'asking' : 'taken-back';
       log.warn({ subject, state }, 'held claims are asked again');
-      // A decision that is over must not come into force again with the new end.
+      // A decision that has expired is dropped: the new end would put it into force again.
       const until = decision === null ? { decision, decided_until: instant(now + decidedMs) } : {};
       this.#evidence.putHold({ ...sampled, state, ...until });
       this.#askAll(pending);

@@ -148,7 +148,7 @@ function confirming(db: Writes): Pick<WantedFiles, 'confirm'> {
           .whereRef('p.product_id', '=', 'f.product_id'),
       ),
   );
-  // A pause that a wrong clock has set, and that may be too short for the repair of stored instants.
+  // A wrong clock may have set a pause that the repair of stored instants allows: up to 100 days.
   const recover = db.change(({ now }: Bound<{ now: Instant }>) =>
     query
       .updateTable('_image_file')
