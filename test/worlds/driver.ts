@@ -25,8 +25,10 @@ import { ownHost, type Plant, squandering, World } from './world.ts';
 export interface Lived {
   /** Broken rules; empty: none. Each begins with the name of its rule. */
   readonly failures: readonly string[];
-  /** Of every row of every table of both files, and of how many steps led there. */
+  /** Of `left`. */
   readonly digest: string;
+  /** A line for each table of both files, with a digest of its rows, and how many steps led there. */
+  readonly left: readonly string[];
   readonly sometimes: ReadonlyMap<string, number>;
 }
 
@@ -47,16 +49,16 @@ export async function live(plan: Plan, options: LiveOptions = {}): Promise<Lived
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await World.open({ ...worldOf(plan), ...options }));
   const driver = stack.use(new Driver(plan, world));
-  let digest = 'none';
+  let left: readonly string[] = [];
   try {
     await driver.safety();
     await driver.liveness();
-    digest = digestOf(world);
+    left = leftBy(world);
   } catch (error) {
     driver.wrong('the daemon goes on', error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
   driver.history();
-  return { failures: driver.failures, digest, sometimes: world.sometimes };
+  return { failures: driver.failures, digest: short(left.join('\n')), left, sometimes: world.sometimes };
 }
 
 interface Ending {
@@ -469,21 +471,22 @@ function differingViews(one: string, other: string): string[] {
   return comparedViews.filter((_, index) => ours[index] !== theirs[index]);
 }
 
-function digestOf({ harness, steps }: World): string {
+function leftBy({ harness, steps }: World): string[] {
   const { mirror, inbox } = harness.daemon;
-  const digests = [mirror.path, inbox.path].flatMap((path) => {
+  const lines = [mirror.path, inbox.path].flatMap((path) => {
     const db = new Database(path, { readonly: true });
     const tables = db
       .prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 ORDER BY name")
       .pluck()
       .all();
-    const found = tables.map((table) => JSON.stringify(db.prepare(`SELECT * FROM "${table}"`).raw().all()));
+    const found = tables.map((table) => {
+      const rows = JSON.stringify(db.prepare(`SELECT * FROM "${table}"`).raw().all());
+      return `${table}: ${short(rows.replaceAll(ownHost, 'our host').replaceAll(dirname(dirname(mirror.path)), 'our files'))}`;
+    });
     db.close();
     return found;
   });
-  const said = digests
-    .join('\n')
-    .replaceAll(ownHost, 'our host')
-    .replaceAll(dirname(dirname(mirror.path)), 'our files');
-  return hash('sha256', `${said}\n${steps}`).slice(0, 16);
+  return [...lines, `${steps} steps`];
 }
+
+const short = (text: string) => hash('sha256', text).slice(0, 16);

@@ -87,7 +87,8 @@ const slow = 7;
 function compared(first: Answer, second: Answer): Answer {
   const cpu_ms = first.cpu_ms + second.cpu_ms;
   if (first.digest === second.digest) return { ...first, cpu_ms };
-  const failure = `one seed, one history: ${second.digest} the second time`;
+  const differing = second.left.filter((line) => !first.left.includes(line));
+  const failure = `one seed, one history: the second time ${differing.join(', ')}`;
   return { ...first, cpu_ms, failures: [...first.failures, failure] };
 }
 

@@ -73,7 +73,7 @@ export function startWorkers(count: number, root = here): Workers {
       begin();
       if (answer !== null) return answer;
       const failures = [`${processEnded}, ${worker.exitCode ?? worker.signalCode}`];
-      return { failures, digest: 'none', sometimes: new Map(), cpu_ms: 0 };
+      return { failures, digest: 'none', left: [], sometimes: new Map(), cpu_ms: 0 };
     },
     [Symbol.dispose]: () => {
       for (const worker of lived.keys()) worker.kill();
