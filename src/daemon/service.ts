@@ -67,7 +67,7 @@ export function connectService(
     connections: connectionsFor(budget.concurrency),
     heard,
     late: (ms) => limiter.late(ms),
-    maySend: leadership?.trusted,
+    maySend: () => leadership?.trusted() ?? true,
   });
   const limits = callLimits(timeout);
   const upstream = createUpstream({

@@ -79,125 +79,157 @@ export class TermOver extends Error {
 }
 
 export function leaseIn(options: LeaseOptions): Lease {
-  const { database, times, clock, log } = options;
-  /** The highest number known here: a restored database goes on above it. */
-  let known = 0;
-  let seen: SeenLease | null = null;
-  let leader: Leader | null = null;
+  return new DatabaseLease(options);
+}
 
-  async function look(warm: boolean): Promise<Leader> {
+class DatabaseLease implements Lease {
+  readonly #options: LeaseOptions;
+  /** The highest number known here: a restored database goes on above it. */
+  #known = 0;
+  #seen: SeenLease | null = null;
+  #leader: Leader | null = null;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+  }
+
+  seen(): Leader | null {
+    return this.#leader;
+  }
+
+  async win(
+    signal: AbortSignal,
+    candidate: Candidate = { mayClaim: () => true, isWarm: () => false },
+  ): Promise<Leadership> {
+    const { clock, times, log } = this.#options;
+    let away = false;
+    for (;;) {
+      signal.throwIfAborted();
+      const won = await this.#attempt(candidate).catch((error: unknown) => {
+        if (!away) log.warn({ err: error }, 'the database does not tell who leads');
+        away = true;
+        return times.renew;
+      });
+      if (typeof won !== 'number') return won;
+      await clock.sleep(won, signal);
+    }
+  }
+
+  /** Returns the term, or in how many milliseconds to look again. */
+  async #attempt({ mayClaim, isWarm }: Candidate): Promise<Leadership | number> {
+    const { clock, times } = this.#options;
+    const row = await this.#look(isWarm());
+    const now = clock.boot();
+    this.#seen = seenAgain(this.#seen, row, now);
+    const wait = claimableIn(this.#seen, now, times);
+    if (wait > 0 || !mayClaim(row)) return Math.min(wait || times.renew, times.renew);
+    return (await this.#claim(this.#seen)) ?? times.renew;
+  }
+
+  async #look(warm: boolean): Promise<Leader> {
+    const { database, instance } = this.#options;
     const [row] = await database.query<Leader>(
       `WITH standing AS (
          INSERT INTO _standby (name, warm) VALUES ($1, $2)
          ON CONFLICT (name) DO UPDATE SET seen_at = now(), warm = excluded.warm)
        SELECT term, holder, beat, name, advertise FROM _leader`,
-      [options.instance.name, warm],
+      [instance.name, warm],
     );
     if (row === undefined) throw new Error('the schema has no row in _leader');
-    known = Math.max(known, row.term);
-    leader = row;
+    this.#known = Math.max(this.#known, row.term);
+    this.#leader = row;
     return row;
   }
 
-  async function claim(found: SeenLease): Promise<Leadership | null> {
-    const holder = newId(options.entropy);
-    const { name, advertise } = options.instance;
+  async #claim(found: SeenLease): Promise<Leadership | null> {
+    const { database, clock, entropy, instance } = this.#options;
+    const holder = newId(entropy);
     const attempt_at = clock.boot();
     const [won] = await database.query<{ term: number }>(
       `UPDATE _leader SET term = greatest(term, $1) + 1, holder = $2, beat = 0, name = $3, advertise = $4
        WHERE term = $5 AND holder IS NOT DISTINCT FROM $6 AND beat = $7 RETURNING term`,
-      [known, holder, name, advertise, found.term, found.holder, found.beat],
+      [this.#known, holder, instance.name, instance.advertise, found.term, found.holder, found.beat],
     );
     if (won === undefined) return null;
-    known = won.term;
+    this.#known = won.term;
     // The previous leader says nothing about who leads after this term.
-    leader = null;
-    seen = null;
-    return lead(options, { number: won.term, holder }, attempt_at);
+    this.#leader = null;
+    this.#seen = null;
+    return new RenewedTerm(this.#options, { number: won.term, holder }, attempt_at);
   }
-
-  /** Returns the term, or in how many milliseconds to look again. */
-  async function attempt({ mayClaim, isWarm }: Candidate): Promise<Leadership | number> {
-    const row = await look(isWarm());
-    const now = clock.boot();
-    seen = seenAgain(seen, row, now);
-    const wait = claimableIn(seen, now, times);
-    if (wait > 0 || !mayClaim(row)) return Math.min(wait || times.renew, times.renew);
-    return (await claim(seen)) ?? times.renew;
-  }
-
-  return {
-    seen: () => leader,
-    win: async (signal, candidate = { mayClaim: () => true, isWarm: () => false }) => {
-      let away = false;
-      for (;;) {
-        signal.throwIfAborted();
-        const won = await attempt(candidate).catch((error: unknown) => {
-          if (!away) log.warn({ err: error }, 'the database does not tell who leads');
-          away = true;
-          return times.renew;
-        });
-        if (typeof won !== 'number') return won;
-        await clock.sleep(won, signal);
-      }
-    },
-  };
 }
 
 /** Renews a term until it is lost or disposed of. */
-function lead({ database, times, clock, log, instance }: LeaseOptions, term: Term, won_at: number): Leadership {
-  const lost = new AbortController();
-  const ending = new AbortController();
-  let until = trustedUntil(won_at, times);
-  const trusted = () => !lost.signal.aborted && !ending.signal.aborted && clock.boot() < until;
+class RenewedTerm implements Leadership {
+  readonly term: Term;
+  readonly #options: LeaseOptions;
+  readonly #lost = new AbortController();
+  readonly #ending = new AbortController();
+  readonly #renewed: Promise<void>;
+  /** Until when no other instance can have begun to lead. */
+  #until: number;
 
-  async function renew(): Promise<void> {
-    const attempt_at = clock.boot();
-    const held = await database.query(
-      'UPDATE _leader SET beat = beat + 1 WHERE term = $1 AND holder = $2 RETURNING beat',
-      [term.number, term.holder],
-    );
-    if (held.length === 0) lost.abort(new TermOver());
-    else until = trustedUntil(attempt_at, times);
+  constructor(options: LeaseOptions, term: Term, won_at: number) {
+    this.#options = options;
+    this.term = term;
+    this.#until = trustedUntil(won_at, options.times);
+    options.log.info({ term: term.number, instance: options.instance.name }, 'this instance leads');
+    this.#renewed = this.#renewing();
   }
 
-  async function renewing(): Promise<void> {
-    const stop = AbortSignal.any([ending.signal, lost.signal]);
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  trusted(): boolean {
+    return !this.#lost.signal.aborted && !this.#ending.signal.aborted && this.#options.clock.boot() < this.#until;
+  }
+
+  async hasWarmStandby(): Promise<boolean> {
+    const { database, instance, times } = this.#options;
+    const [found] = await database.query(
+      "SELECT 1 FROM _standby WHERE name <> $1 AND warm AND seen_at > now() - $2 * interval '1 ms' LIMIT 1",
+      [instance.name, times.lease],
+    );
+    return found !== undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { database, log } = this.#options;
+    this.#ending.abort();
+    await this.#renewed;
+    if (this.#lost.signal.aborted) return;
+    await database
+      .query('UPDATE _leader SET holder = NULL WHERE term = $1 AND holder = $2', [this.term.number, this.term.holder])
+      .catch((error: unknown) => log.warn({ err: error }, 'could not resign: others wait for the end of the lease'));
+  }
+
+  async #renewing(): Promise<void> {
+    const { clock, times, log } = this.#options;
+    const stop = AbortSignal.any([this.#ending.signal, this.#lost.signal]);
     let away = false;
     while (!stop.aborted) {
       await clock.sleep(times.renew, stop).catch(() => undefined);
       if (stop.aborted) break;
       try {
-        await renew();
-        if (away) log.info({ term: term.number }, 'the lease is renewed again');
+        await this.#renew();
+        if (away) log.info({ term: this.term.number }, 'the lease is renewed again');
         away = false;
       } catch (error) {
-        if (!away) log.warn({ err: error, term: term.number }, 'the lease cannot be renewed');
+        if (!away) log.warn({ err: error, term: this.term.number }, 'the lease cannot be renewed');
         away = true;
       }
     }
   }
 
-  log.info({ term: term.number, instance: instance.name }, 'this instance leads');
-  const renewed = renewing();
-  return {
-    term,
-    trusted,
-    lost: lost.signal,
-    hasWarmStandby: async () => {
-      const [found] = await database.query(
-        "SELECT 1 FROM _standby WHERE name <> $1 AND warm AND seen_at > now() - $2 * interval '1 ms' LIMIT 1",
-        [instance.name, times.lease],
-      );
-      return found !== undefined;
-    },
-    [Symbol.asyncDispose]: async () => {
-      ending.abort();
-      await renewed;
-      if (lost.signal.aborted) return;
-      await database
-        .query('UPDATE _leader SET holder = NULL WHERE term = $1 AND holder = $2', [term.number, term.holder])
-        .catch((error: unknown) => log.warn({ err: error }, 'could not resign: others wait for the end of the lease'));
-    },
-  };
+  async #renew(): Promise<void> {
+    const { database, clock, times } = this.#options;
+    const attempt_at = clock.boot();
+    const held = await database.query(
+      'UPDATE _leader SET beat = beat + 1 WHERE term = $1 AND holder = $2 RETURNING beat',
+      [this.term.number, this.term.holder],
+    );
+    if (held.length === 0) this.#lost.abort(new TermOver());
+    else this.#until = trustedUntil(attempt_at, times);
+  }
 }

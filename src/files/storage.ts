@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
 import { watchSpace } from './space-watch.ts';
 import type { FileName, StorageStatus } from './storage-status.ts';
-import { type CurrentTrouble, watchTrouble } from './trouble-watch.ts';
+import { type CurrentTrouble, TroubleWatch } from './trouble-watch.ts';
 import { writeRefusal } from './write-refusal.ts';
 
 /**
@@ -62,8 +62,16 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
   let serving = false;
   const space = watchSpace({ files, clock, log, spaceOf: spaceOf ?? null });
   const shown = () => status().trouble;
-  const trouble = watchTrouble({ files, space, clock, log, closing: closing.signal, shown, reopened: writePending });
-  const directories = () => space.directories(trouble.current() === null ? 'usual' : 'closely');
+  const trouble = new TroubleWatch({
+    files,
+    space,
+    clock,
+    log,
+    closing: closing.signal,
+    shown,
+    reopened: writePending,
+  });
+  const directories = () => space.directories(trouble.current === null ? 'usual' : 'closely');
 
   /**
    * Returns the kind of trouble that a write error belongs to, and begins that trouble. Null if it is another error, or
@@ -77,7 +85,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
   }
 
   function soon(name: string, write: () => void): void {
-    if (trouble.isStopped()) {
+    if (trouble.isStopped) {
       pending.set(name, write);
       return;
     }
@@ -93,7 +101,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
     for (const [name, write] of [...pending]) {
       pending.delete(name);
       soon(name, write);
-      if (trouble.isStopped()) return;
+      if (trouble.isStopped) return;
     }
   }
 
@@ -111,7 +119,7 @@ export function createStorage({ mirror, inbox, clock, log, spaceOf }: StoragePor
 
   const status = (): StorageStatus => {
     const found = directories();
-    return { trouble: troubleOf(files, trouble.current(), found), directories: found, low_since: space.lowSince() };
+    return { trouble: troubleOf(files, trouble.current, found), directories: found, low_since: space.lowSince() };
   };
   return {
     serve: () => {

@@ -15,21 +15,6 @@ export interface CurrentTrouble {
   told: boolean;
 }
 
-/** Trouble that writes meet, from the first failed one until none has failed for a while. */
-export interface TroubleWatch {
-  current(): CurrentTrouble | null;
-  /** Returns whether all writes must wait now. */
-  isStopped(): boolean;
-  /** Called when a write has met trouble. From then on a small write is attempted, less and less often. */
-  begin(kind: WriteTrouble): void;
-  /** Resolves when writes are attempted again, or a signal is aborted. */
-  opened(signal: AbortSignal): Promise<void>;
-  /** Resolves when nothing is attempted any more, after `closing`. */
-  ended(): Promise<void>;
-  /** Rejects with an error that a file does not survive. */
-  readonly broken: Promise<never>;
-}
-
 export interface TroubleWatchOptions {
   readonly files: Readonly<Record<FileName, { touch(): void }>>;
   readonly space: SpaceWatch;
@@ -47,26 +32,66 @@ const askEveryMs = 1000;
 /** Growth of free space after which another attempt is made. */
 const roomBytes = 1024 * 1024;
 
-export function watchTrouble({
-  files,
-  space,
-  clock,
-  log,
-  closing,
-  shown,
-  reopened,
-}: TroubleWatchOptions): TroubleWatch {
-  const broken = Promise.withResolvers<never>();
-  broken.promise.catch(() => undefined);
-  let trouble: CurrentTrouble | null = null;
-  let open = Promise.withResolvers<void>();
-  open.resolve();
+/** Trouble that writes meet, from the first failed one until none has failed for a while. */
+export class TroubleWatch {
+  readonly #options: TroubleWatchOptions;
+  readonly #broken = Promise.withResolvers<never>();
+  #current: CurrentTrouble | null = null;
+  #open = Promise.withResolvers<void>();
   /** Resolves when trouble comes back while it seemed to be over. */
-  let again = Promise.withResolvers<void>();
-  let recovering: Promise<void> = Promise.resolve();
+  #again = Promise.withResolvers<void>();
+  #recovering: Promise<void> = Promise.resolve();
+
+  constructor(options: TroubleWatchOptions) {
+    this.#options = options;
+    this.#broken.promise.catch(() => undefined);
+    this.#open.resolve();
+  }
+
+  get current(): CurrentTrouble | null {
+    return this.#current;
+  }
+
+  /** Whether all writes must wait now. */
+  get isStopped(): boolean {
+    return this.#current?.stopped === true;
+  }
+
+  /** Rejects with an error that a file does not survive. */
+  get broken(): Promise<never> {
+    return this.#broken.promise;
+  }
+
+  /** Called when a write has met trouble. From then on a small write is attempted, less and less often. */
+  begin(kind: WriteTrouble): void {
+    const trouble = this.#current;
+    if (trouble?.stopped === true) {
+      trouble.kind = kind;
+      return;
+    }
+    this.#open = Promise.withResolvers();
+    if (trouble !== null) {
+      Object.assign(trouble, { kind, stopped: true });
+      this.#again.resolve();
+      return;
+    }
+    this.#current = { kind, file: 'mirror', since: this.#options.clock.now(), stopped: true, told: false };
+    this.#recovering = this.#recover(this.#current).catch(this.#broken.reject);
+  }
+
+  /** Resolves when writes are attempted again, or a signal is aborted. */
+  async opened(signal: AbortSignal): Promise<void> {
+    if (this.isStopped) await Promise.race([this.#open.promise, aborted([signal, this.#options.closing])]);
+  }
+
+  /** Resolves when nothing is attempted any more, after `closing`. */
+  async ended(): Promise<void> {
+    await this.#recovering;
+  }
 
   /** Attempts a small write less and less often, until one succeeds and the trouble does not come back. */
-  async function recover(own: CurrentTrouble): Promise<void> {
+  async #recover(own: CurrentTrouble): Promise<void> {
+    const { files, space, clock, log, closing } = this.#options;
     const found = probe(files);
     // A tiny write may succeed although real work has failed. Then it is the file with the least space.
     const short = space.directories('closely').find(({ low }) => low === 1)?.of ?? own.file;
@@ -75,7 +100,7 @@ export function watchTrouble({
     for (;;) {
       await patientlyWait({ space, clock, closing }, own.kind, wait);
       if (closing.aborted) return;
-      report(own);
+      this.#report(own);
       const still = probe(files);
       wait = Math.min(2 * wait, patience[own.kind].longest);
       if (still !== null) {
@@ -83,26 +108,28 @@ export function watchTrouble({
         Object.assign(own, still);
         continue;
       }
-      if (await isOver(own)) break;
+      if (await this.#isOver(own)) break;
     }
-    trouble = null;
+    this.#current = null;
     const { file, kind, since, told } = own;
     log[told ? 'info' : 'debug']({ file, trouble: kind, ms: clock.now() - since }, 'files are written again');
   }
 
   /** Lets all writes proceed. Returns whether none met trouble for a while. */
-  async function isOver(own: CurrentTrouble): Promise<boolean> {
-    again = Promise.withResolvers();
+  async #isOver(own: CurrentTrouble): Promise<boolean> {
+    const { clock, closing, reopened } = this.#options;
+    this.#again = Promise.withResolvers();
     own.stopped = false;
-    open.resolve();
+    this.#open.resolve();
     reopened();
     using quiet = clock.deadline(patience[own.kind].trial, closing);
-    await Promise.race([aborted([quiet.signal]), again.promise]);
+    await Promise.race([aborted([quiet.signal]), this.#again.promise]);
     return !own.stopped;
   }
 
   /** Logs a trouble once, except a lock that is released quickly. */
-  function report(own: CurrentTrouble): void {
+  #report(own: CurrentTrouble): void {
+    const { clock, space, log, shown } = this.#options;
     const { file, kind } = own;
     if (own.told || (kind === 'locked' && clock.now() - own.since < 1000)) return;
     own.told = true;
@@ -110,32 +137,6 @@ export function watchTrouble({
     const { missing_bytes, path } = shown() ?? {};
     log.error({ file, path, trouble: kind, missing_bytes }, troubleMessages[kind]);
   }
-
-  return {
-    current: () => trouble,
-    isStopped: () => trouble?.stopped === true,
-    begin: (kind) => {
-      if (trouble?.stopped === true) {
-        trouble.kind = kind;
-        return;
-      }
-      open = Promise.withResolvers();
-      if (trouble !== null) {
-        Object.assign(trouble, { kind, stopped: true });
-        again.resolve();
-        return;
-      }
-      trouble = { kind, file: 'mirror', since: clock.now(), stopped: true, told: false };
-      recovering = recover(trouble).catch((error: unknown) => {
-        broken.reject(error);
-      });
-    },
-    opened: async (signal) => {
-      if (trouble?.stopped === true) await Promise.race([open.promise, aborted([signal, closing])]);
-    },
-    ended: () => recovering,
-    broken: broken.promise,
-  };
 }
 
 const troubleMessages: Readonly<Record<WriteTrouble, string>> = {

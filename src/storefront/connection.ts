@@ -42,90 +42,108 @@ interface Opened {
  * another file stands at the path (a restored mirror, a new snapshot) that one is read, and while none does, the old one.
  */
 export function connect(path: string, now: () => number, engine: Engine | undefined): Connection {
-  let opened = openMirror(path, engine);
-  let era = 0;
-  let form = 0;
-  let looked_at = now();
-  let within = 0;
-  let closed = false;
+  return new OpenMirror(path, now, engine);
+}
 
-  /** Once a second at most, and never inside a transaction. */
-  function look(): void {
-    const at = now();
-    if (at - looked_at < lookEveryMs && at >= looked_at) return;
-    looked_at = at;
-    era += 1;
-    const file = fileAt(path);
-    if (file !== null && file !== opened.file) reopen();
-    else if (schemaOf(opened.db) !== opened.schema) {
-      opened.schema = schemaOf(opened.db);
-      form += 1;
-    }
+class OpenMirror implements Connection {
+  readonly path: string;
+  readonly #now: () => number;
+  readonly #engine: Engine | undefined;
+  #opened: Opened;
+  #era = 0;
+  /** Counts up whenever statements must be prepared again. */
+  #form = 0;
+  #looked_at: number;
+  #isWithin = false;
+  #isClosed = false;
+
+  constructor(path: string, now: () => number, engine: Engine | undefined) {
+    this.path = path;
+    this.#now = now;
+    this.#engine = engine;
+    this.#opened = openMirror(path, engine);
+    this.#looked_at = now();
   }
 
-  function reopen(): void {
-    let next: Opened;
-    try {
-      next = openMirror(path, engine);
-    } catch {
-      // The new file cannot be read (yet). The open file still can.
-      return;
-    }
-    opened.db.close();
-    opened = next;
-    form += 1;
-    era += 1;
+  get era(): number {
+    return this.#era;
   }
 
-  /** Returns the error to throw, unless another attempt may succeed. */
-  function failed(error: unknown): unknown {
-    const code = sqliteCode(error);
-    const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(
-      code === 'SQLITE_ERROR' ? String(error) : '',
-    );
-    return lacked === null ? unreadable(path, error) : missing(lacked[1] ?? '');
-  }
-
-  function missing(what: string): CataloguedError {
-    const there = numberOf(opened.db, 'SELECT contract_version FROM mirror_info');
-    return otherContract(path, what, there, contractVersion);
-  }
-
-  function attempt<Result>(read: () => Result): Result {
-    if (closed) throw closedReader(path);
-    try {
-      return read();
-    } catch (error) {
-      if (within > 0 || !isPassing(causeOf(error))) throw failed(error);
-      if (fileAt(path) !== opened.file) reopen();
-    }
-    try {
-      return read();
-    } catch (error) {
-      throw failed(error);
-    }
-  }
-
-  function query<Bound extends object, Row>(sql: string): Query<Bound, Row> {
+  query<Bound extends object, Row>(sql: string): Query<Bound, Row> {
     let statement: EngineStatement | null = null;
     let formed = -1;
     const current = (): EngineStatement => {
-      if (within === 0) look();
-      if (statement === null || formed !== form) {
-        statement = opened.db.prepare(plannedOnce(sql));
-        formed = form;
+      if (!this.#isWithin) this.#look();
+      if (statement === null || formed !== this.#form) {
+        statement = this.#opened.db.prepare(plannedOnce(sql));
+        formed = this.#form;
       }
       return statement;
     };
     return {
-      all: (bound) => attempt(() => current().all(bound as BoundValues) as Row[]),
-      get: (bound) => attempt(() => current().get(bound as BoundValues) as Row | undefined),
+      all: (bound) => this.#attempt(() => current().all(bound as BoundValues) as Row[]),
+      get: (bound) => this.#attempt(() => current().get(bound as BoundValues) as Row | undefined),
     };
   }
 
-  function run<Result>(work: () => Result): Result {
-    opened.db.exec('BEGIN');
-    within += 1;
+  transaction<Result>(work: () => Result): Result {
+    if (this.#isWithin) return work();
+    if (!this.#isClosed) this.#look();
+    return this.#attempt(() => this.#run(work));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#opened.db.close();
+  }
+
+  /** Once a second at most, and never inside a transaction. */
+  #look(): void {
+    const at = this.#now();
+    if (at - this.#looked_at < lookEveryMs && at >= this.#looked_at) return;
+    this.#looked_at = at;
+    this.#era += 1;
+    const file = fileAt(this.path);
+    if (file !== null && file !== this.#opened.file) this.#reopen();
+    else if (schemaOf(this.#opened.db) !== this.#opened.schema) {
+      this.#opened.schema = schemaOf(this.#opened.db);
+      this.#form += 1;
+    }
+  }
+
+  #reopen(): void {
+    let next: Opened;
+    try {
+      next = openMirror(this.path, this.#engine);
+    } catch {
+      // The new file cannot be read (yet). The open file still can.
+      return;
+    }
+    this.#opened.db.close();
+    this.#opened = next;
+    this.#form += 1;
+    this.#era += 1;
+  }
+
+  #attempt<Result>(read: () => Result): Result {
+    if (this.#isClosed) throw closedReader(this.path);
+    try {
+      return read();
+    } catch (error) {
+      if (this.#isWithin || !isPassing(causeOf(error))) throw this.#failed(error);
+      if (fileAt(this.path) !== this.#opened.file) this.#reopen();
+    }
+    try {
+      return read();
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  #run<Result>(work: () => Result): Result {
+    const { db } = this.#opened;
+    db.exec('BEGIN');
+    this.#isWithin = true;
     try {
       const result = work();
       // Nobody awaits this promise any more: swallow its rejection.
@@ -137,27 +155,24 @@ export function connect(path: string, now: () => number, engine: Engine | undefi
         );
       return result;
     } finally {
-      within -= 1;
-      if (opened.db.inTransaction) opened.db.exec('ROLLBACK');
+      this.#isWithin = false;
+      if (db.inTransaction) db.exec('ROLLBACK');
     }
   }
 
-  return {
-    path,
-    query,
-    transaction: (work) => {
-      if (within > 0) return work();
-      if (!closed) look();
-      return attempt(() => run(work));
-    },
-    get era() {
-      return era;
-    },
-    close: () => {
-      closed = true;
-      opened.db.close();
-    },
-  };
+  /** Returns the error to throw, unless another attempt may succeed. */
+  #failed(error: unknown): unknown {
+    const code = sqliteCode(error);
+    const lacked = /no such (?:table|column|module): (?:\w+\.)?(\w+)/.exec(
+      code === 'SQLITE_ERROR' ? String(error) : '',
+    );
+    return lacked === null ? unreadable(this.path, error) : this.#missing(lacked[1] ?? '');
+  }
+
+  #missing(what: string): CataloguedError {
+    const there = numberOf(this.#opened.db, 'SELECT contract_version FROM mirror_info');
+    return otherContract(this.path, what, there, contractVersion);
+  }
 }
 
 function isPromise(value: unknown): boolean {

@@ -99,13 +99,12 @@ function readerOver(
   editions: Editions,
   { daemon, currency }: Pick<ReaderOptions, 'daemon' | 'currency'>,
 ): Reader {
-  const { query } = connection;
-  const info = query<[], MirrorInfoRow>(`SELECT ${allColumns('mirror_info', 'm')} FROM mirror_info m`);
-  const freshness = query<[], FreshnessRow>(`SELECT ${allColumns('freshness', 'f')} FROM freshness f`);
-  const currencies = query<[], CurrencyRow>(
+  const info = connection.query<[], MirrorInfoRow>(`SELECT ${allColumns('mirror_info', 'm')} FROM mirror_info m`);
+  const freshness = connection.query<[], FreshnessRow>(`SELECT ${allColumns('freshness', 'f')} FROM freshness f`);
+  const currencies = connection.query<[], CurrencyRow>(
     `SELECT ${allColumns('currencies', 'c')} FROM currencies c ORDER BY c.is_primary DESC, c.currency`,
   );
-  const policies = query<[], PolicyRow>(`SELECT ${allColumns('policies', 'p')} FROM policies p`);
+  const policies = connection.query<[], PolicyRow>(`SELECT ${allColumns('policies', 'p')} FROM policies p`);
   const feed = feedOf(connection);
   const { calls, close: closeDaemon } = daemonCalls(daemon, currency);
   const close = () => {

@@ -23,31 +23,32 @@ export function catalogueReads(
   Reader,
   'product' | 'prices' | 'images' | 'checkoutInformation' | 'variants' | 'alternatives' | 'sellable' | 'withdrawn'
 > {
-  const { query } = connection;
-  const product = query<OfProduct, ProductRow>(
+  const product = connection.query<OfProduct, ProductRow>(
     `SELECT ${productColumns} FROM products p WHERE p.product_id = @product_id AND p.language = @language`,
   );
-  const prices = query<[number], ViewRow<'product_prices'>>(
+  const prices = connection.query<[number], ViewRow<'product_prices'>>(
     `SELECT ${allColumns('product_prices', 'c')} FROM product_prices c WHERE c.product_id = ? ORDER BY c.currency`,
   );
-  const images = query<[number], ImageRow>(
+  const images = connection.query<[number], ImageRow>(
     `SELECT ${allColumns('images', 'i')} FROM images i WHERE i.product_id = ? ORDER BY i.position`,
   );
-  const checkout = query<[number, string], ViewRow<'checkout_information'>>(
+  const checkout = connection.query<[number, string], ViewRow<'checkout_information'>>(
     `SELECT ${allColumns('checkout_information', 'c')} FROM checkout_information c WHERE c.product_id = ? AND c.language = ?`,
   );
-  const variants = query<[number, string], ViewRow<'variants'>>(
+  const variants = connection.query<[number, string], ViewRow<'variants'>>(
     `SELECT ${allColumns('variants', 'w')} FROM variants w WHERE w.product_id = ? AND w.language = ? ORDER BY w.variant_id`,
   );
-  const alternatives = query<OfProduct, ProductRow>(
+  const alternatives = connection.query<OfProduct, ProductRow>(
     `SELECT ${productColumns} FROM alternatives a
       CROSS JOIN products p ON p.product_id = a.alternative_product_id
       WHERE a.product_id = @product_id AND p.language = @language ORDER BY p.product_id`,
   );
-  const withdrawn = query<[number], WithdrawnRow>(
+  const withdrawn = connection.query<[number], WithdrawnRow>(
     `SELECT ${allColumns('withdrawn_products', 'w')} FROM withdrawn_products w WHERE w.product_id = ?`,
   );
-  const sellable = query<[number], { sellable: 0 | 1 }>('SELECT sellable FROM products WHERE product_id = ? LIMIT 1');
+  const sellable = connection.query<[number], { sellable: 0 | 1 }>(
+    'SELECT sellable FROM products WHERE product_id = ? LIMIT 1',
+  );
   const of = (product_id: number, options: Edition): [number, string] => [
     identifier('product_id', product_id),
     editions.of(options).language,
@@ -75,21 +76,20 @@ export function availabilityReads(
   connection: Connection,
   editions: Editions,
 ): Pick<Reader, 'calendar' | 'slots' | 'cheapest'> {
-  const { query } = connection;
   // By its plus the view's own spans are gone through, once each, instead of these dates once for each of them.
   const ofSpan = (columns: string) => `SELECT ${columns} FROM availability_days d
     WHERE d.product_id = ? AND d.currency = ? AND +d.date BETWEEN ? AND ?`;
   const days = keptByKey((names: readonly string[]) =>
-    query<[number, string, string, string], KnownDay>(
+    connection.query<[number, string, string, string], KnownDay>(
       `${ofSpan(someColumns('availability_days', 'd', names))} ORDER BY d.date`,
     ),
   );
   const printed = printedOfDate('d');
-  const cheapest = query<[number, string, string, string], KnownDay>(
+  const cheapest = connection.query<[number, string, string, string], KnownDay>(
     `${ofSpan(allColumns('availability_days', 'd'))} AND d.state = 'available' AND ${printed.price} IS NOT NULL
       ORDER BY ${adultsFirst(printed)}, d.date LIMIT 1`,
   );
-  const slots = query<[number, string, string], SlotRow>(
+  const slots = connection.query<[number, string, string], SlotRow>(
     `SELECT ${allColumns('availability_slots', 's')} FROM availability_slots s
       WHERE s.product_id = ? AND s.currency = ? AND s.date = ? ORDER BY s.time, s.variant_id`,
   );

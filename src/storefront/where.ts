@@ -11,31 +11,32 @@ export function whereReads(
   connection: Connection,
   editions: Editions,
 ): Pick<Reader, 'experience' | 'experienceImages' | 'experiences' | 'cities' | 'countries' | 'tags'> {
-  const { query } = connection;
   const named = existing(connection);
-  const one = query<object, ViewRow<'experiences'>>(
+  const one = connection.query<object, ViewRow<'experiences'>>(
     `SELECT ${experienceColumns} FROM experiences e WHERE e.experience_id = @experience_id AND e.language = @language`,
   );
-  const images = query<[number], ExperienceImageRow>(
+  const images = connection.query<[number], ExperienceImageRow>(
     `SELECT ${allColumns('experience_images', 'i')} FROM experience_images i WHERE i.experience_id = ? ORDER BY i.position`,
   );
   const page = 'e.language = @language AND e.experience_id > @after ORDER BY e.experience_id LIMIT @limit';
-  const all = query<object, ViewRow<'experiences'>>(`SELECT ${experienceColumns} FROM experiences e WHERE ${page}`);
-  const inCity = query<object, ViewRow<'experiences'>>(
+  const all = connection.query<object, ViewRow<'experiences'>>(
+    `SELECT ${experienceColumns} FROM experiences e WHERE ${page}`,
+  );
+  const inCity = connection.query<object, ViewRow<'experiences'>>(
     `SELECT ${experienceColumns}
       FROM (SELECT DISTINCT venue_id FROM products WHERE city_id = @city_id AND language = @language) v
       CROSS JOIN experiences e ON e.experience_id = v.venue_id WHERE ${page}`,
   );
-  const cities = query<[string], ViewRow<'cities'>>(
+  const cities = connection.query<[string], ViewRow<'cities'>>(
     `SELECT ${allColumns('cities', 'c')} FROM cities c WHERE c.language = ? ORDER BY c.products DESC, c.city_id`,
   );
-  const countries = query<[string], ViewRow<'countries'>>(
+  const countries = connection.query<[string], ViewRow<'countries'>>(
     `SELECT ${allColumns('countries', 'c')} FROM countries c WHERE c.language = ? ORDER BY c.products DESC, c.country_id`,
   );
-  const tags = query<object, ViewRow<'tags'>>(
+  const tags = connection.query<object, ViewRow<'tags'>>(
     `SELECT ${allColumns('tags', 't')} FROM tags t WHERE t.language = @language ORDER BY t.tag_id`,
   );
-  const tagsOf = query<object, ViewRow<'tags'>>(
+  const tagsOf = connection.query<object, ViewRow<'tags'>>(
     `SELECT ${allColumns('tags', 't')} FROM product_tags g CROSS JOIN tags t ON t.tag_id = g.tag_id
       WHERE g.product_id = @product_id AND t.language = @language ORDER BY t.tag_id`,
   );
