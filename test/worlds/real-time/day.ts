@@ -51,10 +51,7 @@ const passing = 'freshness-missed';
 
 /** What is broken on purpose behind the harness's back after the first day of each family. */
 const breaks = {
-  killed: async (world: RealWorld) => {
-    world.signal('SIGKILL');
-    await delay(1000);
-  },
+  killed: (world: RealWorld) => world.kill(),
   paused: async (world: RealWorld) => {
     world.signal('SIGSTOP');
     await delay((bearable.check + 2) * 1000);

@@ -183,6 +183,14 @@ export class RealWorld implements AsyncDisposable {
     return code ?? by;
   }
 
+  /** Kills the daemon behind the harness's back, once it runs, and resolves when the harness knows how it ended. */
+  async kill(): Promise<void> {
+    await this.until('the daemon runs', 30_000, async () => this.used() !== null);
+    const ended = once(this.#daemon as ChildProcess, 'exit');
+    this.signal('SIGKILL');
+    await ended;
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#daemon?.kill(name);
   }
