@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../../src/clock.ts';
 import { table } from '../../../src/commands/terminal/table.ts';
+import { exitCodes } from '../../../src/errors.ts';
 import { sequence } from '../../../src/sandbox/random.ts';
 import { kind, type Quirks } from '../../../src/sandbox/rough/quirks.ts';
 import type { Comparison } from '../../oracle/oracle.ts';
@@ -23,6 +24,8 @@ const secondsADay = 10;
 const speed = 86_400 / secondsADay;
 /** Fewer lives say more about where in their work they were killed than about growth. */
 const fewestLives = 10;
+/** What is read in the calm is read once, unless something still rests or the hour ends. */
+const mostResyncs = 4;
 
 /** What a plan has happen in real time, and a daemon that is killed besides. */
 class Played {
@@ -130,15 +133,21 @@ export async function livePlan(asked: Partial<RealTimeAsked>, say: (line: string
   for (const product of sandbox.products()) product.withdrawn = false;
   // What is off sale is looked at again after its second "available" read, a minute later.
   await delay(70_000);
-  // The sandbox's days sell out by the hour: what is read and what it is compared with must be of one.
   const hour = () => Math.floor(Date.now() / 3_600_000);
   let [resynced, compared] = [1 as number | null, null as Comparison | null];
-  for (let began = -1; began !== hour(); ) {
-    began = hour();
+  for (let tries = 1; tries <= mostResyncs && compared === null; tries += 1) {
+    const began = hour();
     const { code, stdout, stderr } = await world.command(600_000, 'resync', '--all', '--wait');
     say(`resync --all --wait: ${code}; ${(code === 0 ? stdout : stderr).trim()}`);
-    if (plant) plantPrice(world.mirror);
-    [resynced, compared] = [code, await world.compared()];
+    resynced = code;
+    // A product that was throttled alone before the calm rests for a while, and what is about it fails.
+    if (code === exitCodes.unavailable && tries < mostResyncs) await delay(60_000);
+    // The sandbox's days sell out by the hour: what is read and what it is compared with must be of one.
+    else if (began === hour()) {
+      if (plant) plantPrice(world.mirror);
+      compared = await world.compared();
+      if (began !== hour()) compared = null;
+    }
   }
   const calm = [world.used()].filter((used) => used !== null);
   const stopped = await world.stop();
