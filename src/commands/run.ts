@@ -48,8 +48,8 @@ export function runCommand(io: Io): Command {
         start: startInstance,
         reloading: (phase) => supervision.say(phase === 'begins' ? 'reloading' : 'ready'),
       });
-      current = reloading.current;
-      using _ = io.onHangup?.(reloading.begin);
+      current = () => reloading.current();
+      using _ = io.onHangup?.(() => reloading.begin());
       supervision.say('ready');
       using __ = supervision.watch();
       await Promise.race([aborted(io.signal), reloading.broken]);

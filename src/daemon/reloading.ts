@@ -35,117 +35,153 @@ export interface ReloadingDaemon<Started extends Running = RunningDaemon> extend
  * every key takes effect as at a start. The listeners stay open, requests that come meanwhile wait, and the files stay
  * locked. If the start fails, the old configuration is started again.
  */
-export async function startReloading<Started extends Running>({
-  machine,
-  load,
-  start: startOne,
-  reloading = () => undefined,
-}: ReloadingOptions<Started>): Promise<ReloadingDaemon<Started>> {
-  const { log } = machine;
-  const listeners = keepListeners();
-  const locks = keepLocks(machine.locks);
-  const kept = { ...machine, locks: locks.hold, network: { ...machine.network, listen: listeners.open } };
-  const broken = Promise.withResolvers<never>();
-  broken.promise.catch(() => undefined);
-  let loaded = load();
-  const outcome = outcomes(log, machine.clock);
-  let swapping: Promise<void> | null = null;
-  let current: Started | null = null;
+export async function startReloading<Started extends Running>(
+  options: ReloadingOptions<Started>,
+): Promise<ReloadingDaemon<Started>> {
+  const reloading = new Reloading(options);
+  await reloading.start();
+  return reloading;
+}
 
-  async function start(next: LoadedConfig): Promise<void> {
-    log.level = next.config.log.level;
-    for (const warning of next.warnings) log.warn({ warning }, 'configuration warning');
-    current = await startOne(kept, next, { reload });
-    const { admin, storefront, receiver } = current;
-    log.info({ mirror: next.config.mirror.path, admin, storefront, receiver }, 'daemon started');
-    current.broken.catch(broken.reject);
-    loaded = next;
+class Reloading<Started extends Running> implements ReloadingDaemon<Started> {
+  readonly #options: ReloadingOptions<Started>;
+  readonly #listeners = keepListeners();
+  readonly #locks: ReturnType<typeof keepLocks>;
+  readonly #broken = Promise.withResolvers<never>();
+  readonly #outcomes: Outcomes;
+  #loaded: LoadedConfig;
+  #current: Started | null = null;
+  #swapping: Promise<void> | null = null;
+
+  constructor(options: ReloadingOptions<Started>) {
+    const { machine, load } = options;
+    this.#options = options;
+    this.#locks = keepLocks(machine.locks);
+    this.#outcomes = new Outcomes(machine.log, machine.clock);
+    this.#broken.promise.catch(() => undefined);
+    this.#loaded = load();
   }
 
-  async function swap(daemon: Started, next: LoadedConfig): Promise<void> {
-    const before = loaded;
-    current = null;
+  get broken(): Promise<never> {
+    return this.#broken.promise;
+  }
+
+  /** Starts the first daemon; what it held is let go of if it cannot start. */
+  async start(): Promise<void> {
+    await this.#startOne(this.#loaded).catch(async (error: unknown) => {
+      await this.#end();
+      throw error;
+    });
+  }
+
+  current(): Started | null {
+    return this.#current;
+  }
+
+  async settled(): Promise<void> {
+    await this.#swapping;
+  }
+
+  begin(): ReloadOutcome {
+    const daemon = this.#current;
+    if (daemon === null) {
+      // A signal during a reload may be about a later edit.
+      void this.#swapping?.then(() => this.begin());
+      return this.last();
+    }
+    try {
+      const { next, changed } = accepted({ daemon, loaded: this.#loaded, load: this.#options.load });
+      this.#outcomes.accept(changed);
+      if (changed.length > 0) {
+        this.#listeners.hold();
+        this.#swapping = this.#swap(daemon, next).catch(this.#broken.reject);
+      }
+    } catch (error) {
+      this.#outcomes.refuse(error, 'asked now');
+    }
+    return this.last();
+  }
+
+  last(): ReloadOutcome {
+    return this.#outcomes.last;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#swapping;
+    await this.#end();
+  }
+
+  async #startOne(next: LoadedConfig): Promise<void> {
+    const { machine, start } = this.#options;
+    const { log } = machine;
+    log.level = next.config.log.level;
+    for (const warning of next.warnings) log.warn({ warning }, 'configuration warning');
+    const network = { ...machine.network, listen: this.#listeners.open };
+    this.#current = await start({ ...machine, locks: this.#locks.hold, network }, next, { reload: this });
+    const { admin, storefront, receiver, broken } = this.#current;
+    log.info({ mirror: next.config.mirror.path, admin, storefront, receiver }, 'daemon started');
+    broken.catch(this.#broken.reject);
+    this.#loaded = next;
+  }
+
+  async #swap(daemon: Started, next: LoadedConfig): Promise<void> {
+    const { reloading = () => undefined } = this.#options;
+    const before = this.#loaded;
+    this.#current = null;
     reloading('begins');
     try {
       await daemon[Symbol.asyncDispose]();
-      await start(next);
-      outcome.taken();
+      await this.#startOne(next);
+      this.#outcomes.taken();
     } catch (error) {
-      outcome.refuse(error);
-      await start(before);
+      this.#outcomes.refuse(error);
+      await this.#startOne(before);
     }
-    await listeners.closeUnused();
+    await this.#listeners.closeUnused();
     reloading('ends');
   }
 
-  const reload: Reload = {
-    begin: () => {
-      const daemon = current;
-      if (daemon === null) {
-        // A signal during a reload may be about a later edit.
-        void swapping?.then(reload.begin);
-        return outcome.last();
-      }
-      try {
-        const { next, changed } = accepted({ daemon, loaded, load });
-        outcome.accept(changed);
-        if (changed.length > 0) {
-          listeners.hold();
-          swapping = swap(daemon, next).catch(broken.reject);
-        }
-      } catch (error) {
-        outcome.refuse(error, 'asked now');
-      }
-      return outcome.last();
-    },
-    last: outcome.last,
-  };
-
-  async function end(): Promise<void> {
-    const closed = listeners.close();
-    await current?.[Symbol.asyncDispose]();
-    locks[Symbol.dispose]();
-    listeners.cut();
+  async #end(): Promise<void> {
+    const closed = this.#listeners.close();
+    await this.#current?.[Symbol.asyncDispose]();
+    this.#locks[Symbol.dispose]();
+    this.#listeners.cut();
     await closed;
   }
-
-  await start(loaded).catch(async (error: unknown) => {
-    await end();
-    throw error;
-  });
-  return {
-    ...reload,
-    current: () => current,
-    settled: async () => void (await swapping),
-    broken: broken.promise,
-    async [Symbol.asyncDispose]() {
-      await swapping;
-      await end();
-    },
-  };
 }
 
 /** Remembers the result of the last reload, and logs it. */
-function outcomes(log: Logger, { now }: Clock) {
-  let outcome: ReloadOutcome = { reloads: 0, asked_at: null, changed: [], refused: null };
-  return {
-    last: () => outcome,
-    accept: (changed: string[]): void => {
-      outcome = { ...outcome, asked_at: now(), changed, refused: null };
-      if (changed.length === 0) log.info('configuration has not changed');
-    },
-    taken: (): void => {
-      outcome = { ...outcome, reloads: outcome.reloads + 1 };
-      log.info({ changed: outcome.changed }, 'configuration reloaded');
-    },
-    refuse: (error: unknown, asked: 'asked now' | 'asked before' = 'asked before'): void => {
-      const asked_at = asked === 'asked now' ? now() : outcome.asked_at;
-      const refused = refusalOf(error);
-      outcome = { ...outcome, asked_at, changed: [], refused };
-      const { message, details } = refused;
-      log.error({ message, details }, 'configuration not reloaded: the old one stays');
-    },
-  };
+class Outcomes {
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  #last: ReloadOutcome = { reloads: 0, asked_at: null, changed: [], refused: null };
+
+  constructor(log: Logger, clock: Clock) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  get last(): ReloadOutcome {
+    return this.#last;
+  }
+
+  accept(changed: string[]): void {
+    this.#last = { ...this.#last, asked_at: this.#clock.now(), changed, refused: null };
+    if (changed.length === 0) this.#log.info('configuration has not changed');
+  }
+
+  taken(): void {
+    this.#last = { ...this.#last, reloads: this.#last.reloads + 1 };
+    this.#log.info({ changed: this.#last.changed }, 'configuration reloaded');
+  }
+
+  refuse(error: unknown, asked: 'asked now' | 'asked before' = 'asked before'): void {
+    const asked_at = asked === 'asked now' ? this.#clock.now() : this.#last.asked_at;
+    const refused = refusalOf(error);
+    this.#last = { ...this.#last, asked_at, changed: [], refused };
+    const { message, details } = refused;
+    this.#log.error({ message, details }, 'configuration not reloaded: the old one stays');
+  }
 }
 
 /** Returns the configuration to take over, and its changes. Throws if it cannot be taken over. */
