@@ -77,7 +77,7 @@ describe('the operator page says', () => {
       'which freshness target is missed, and by how much',
       late,
       [
-        /^ 3 of 12 records are outdated Error · Freshness: Availability \(near\): 3 of 12 records are older than 6 h/,
+        /^ 3 of 12 records are outdated Error · Freshness: Availability \(near\): 3 of 12 records were not read within 6 h/,
         /Missed freshness targets .* ✗ missed/,
       ],
     ],

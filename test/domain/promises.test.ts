@@ -30,7 +30,7 @@ it('a promised age is broken by its own line, also while the service is away; an
   ).toMatchObject([
     {
       code: 'freshness:availability/near',
-      says: '3 of 12 records are older than 6 h, 1 are past their limit and hidden',
+      says: '3 of 12 records were not read within 6 h, 1 are past their limit and hidden',
     },
   ]);
   expect(

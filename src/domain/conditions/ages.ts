@@ -54,7 +54,7 @@ export function isHeldOnly({ line }: MissedTarget, { held }: Pick<ConditionFacts
   return expired === 0 && stale <= kept.reduce((sum, { claiming }) => sum + claiming, 0);
 }
 
-/** Returns a text with the number of late records of a line: `3 of 12 records are older than 6 h`. */
+/** Returns a text with the number of late records of a line: `3 of 12 records were not read within 6 h`. */
 function lateText(line: FreshnessFacts, facts: AgeFacts): string {
   const {
     contradicted,
@@ -65,11 +65,11 @@ function lateText(line: FreshnessFacts, facts: AgeFacts): string {
   const short = shortListsOf(line, facts).length;
   const [records, stale] = [line.records - short, line.stale - short];
   const doubts = [
-    ...(contradicted === null ? [] : [', or contradicted by the product itself']),
-    ...(unanswered === 0 ? [] : [', or left out of the service’s answers']),
+    ...(contradicted === null ? [] : [', or are contradicted by the product itself']),
+    ...(unanswered === 0 ? [] : [', or are left out of the service’s answers']),
   ];
   const doubted = resource === 'availability' ? doubts.join('') : '';
-  const late = `${number(stale)} of ${number(records)} records are older than ${duration(target_ms)}${doubted}`;
+  const late = `${number(stale)} of ${number(records)} records were not read within ${duration(target_ms)}${doubted}`;
   const hidden = `${number(expired)} are past their limit and hidden`;
   return [
     ...(short === 0 ? [] : ['the list is incomplete']),

@@ -17,7 +17,7 @@ export const ofCatalogue = {
     about: 'Freshness',
     headline: 'Some records have been outdated',
     severity: 'error',
-    means: 'freshness targets are missed: records are older than their target, or hidden',
+    means: 'freshness targets are missed: records were not read within their target, or are hidden',
     todo: '`catalogued status` shows which, `catalogued plan` whether the call budget is enough, `catalogued explain PRODUCT` why one is late',
     depends_on: keepsOld,
     found: freshnessMissed,
