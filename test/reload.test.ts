@@ -272,6 +272,25 @@ describe('across reloads', () => {
     expect(refused).toBeGreaterThan(0);
   });
 
+  it(
+    'that waits for another one is not begun once the daemon ends, which lets go of its files',
+    needs('time'),
+    async () => {
+      const world = await stage();
+      world.says({ cadence: { images: '2d' } });
+      world.daemon.begin();
+      world.says({ cadence: { images: '3d' } });
+      world.daemon.begin();
+      await world.daemon[Symbol.asyncDispose]();
+      const started = () => world.lines().filter(({ msg }) => msg === 'daemon started').length;
+      const before = started();
+      await world.daemon.settled();
+      expect(started()).toBe(before);
+      expect(world.daemon.last()).toMatchObject({ reloads: 1, changed: ['cadence.images'] });
+      await world[Symbol.asyncDispose]();
+    },
+  );
+
   it('no more calls are made than the ceiling allows for the time, and one burst', needs('time'), async () => {
     const budget = { requests_per_second: 20, concurrency: 4 };
     const began = systemClock.monotonic();

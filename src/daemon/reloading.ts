@@ -52,6 +52,8 @@ class Reloading<Started extends Running> implements ReloadingDaemon<Started> {
   #loaded: LoadedConfig;
   #current: Started | null = null;
   #swapping: Promise<void> | null = null;
+  /** Nothing is taken over any more. */
+  #isEnding = false;
 
   constructor(options: ReloadingOptions<Started>) {
     const { machine, load } = options;
@@ -84,6 +86,7 @@ class Reloading<Started extends Running> implements ReloadingDaemon<Started> {
 
   begin(): ReloadOutcome {
     const daemon = this.#current;
+    if (this.#isEnding) return this.last();
     if (daemon === null) {
       // A signal during a reload may be about a later edit.
       void this.#swapping?.then(() => this.begin());
@@ -107,6 +110,7 @@ class Reloading<Started extends Running> implements ReloadingDaemon<Started> {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#isEnding = true;
     await this.#swapping;
     await this.#end();
   }
