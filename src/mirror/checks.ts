@@ -11,6 +11,7 @@ import type { Tables } from './sql/tables.ts';
 export interface ReadDate extends DateOffer {
   readonly date: string;
   readonly checked_at: Instant;
+  /** As readers see it: what is held is stale. */
   readonly stale_at: Instant;
 }
 
@@ -99,7 +100,14 @@ function datesRead(db: Reads): Pick<CheckTables, 'date' | 'nearest'> {
           .onRef('s.currency', '=', 'd.currency')
           .onRef('s.date', '=', 'd.date'),
       )
-      .select(['d.date', 's.slots', 's.rest', 'w.max_tickets_per_order', 'w.checked_at', 'w.stale_at'])
+      .select([
+        'd.date',
+        's.slots',
+        's.rest',
+        'w.max_tickets_per_order',
+        'w.checked_at',
+        'w.shown_stale_at as stale_at',
+      ])
       .where('d.product_id', '=', product_id)
       .where('d.currency', '=', currency)
       .where('d.from_at', '=', instant(0));

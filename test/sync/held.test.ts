@@ -38,6 +38,15 @@ describe('dates that are all answered empty', () => {
     // At most the limit is shown wrong.
     expect(after?.days).toBeGreaterThan((before?.days ?? 0) / 2);
     expect(after?.stale).toBeGreaterThan(0.9 * (after?.days ?? 0));
+    // What a check says of the mirror is what readers see.
+    const days = all<{ product_id: number; date: string; stale: 0 | 1 }>(
+      harness,
+      'SELECT product_id, date, stale FROM bookable_days',
+    );
+    const { checks } = harness.daemon.mirror;
+    const isStale = ({ product_id, date }: (typeof days)[number]) =>
+      (checks.date(product_id, 'EUR', date)?.stale_at ?? 0) <= harness.clock.now();
+    expect(days.filter((day) => isStale(day) !== (day.stale === 1))).toEqual([]);
     const told = all<{ times: number }>(
       harness,
       "SELECT count(*) AS times FROM changes WHERE kind = 'held' GROUP BY product_id, detail",
@@ -71,7 +80,7 @@ describe('dates that are all answered empty', () => {
     expect(held(harness)).toContain('near-dates reported');
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(bookable(harness)?.days).toBe(0);
-    expect(() => harness.daemon.ports.evidence.decide('less', 'approved')).toThrow('nothing of less is held');
+    expect(() => harness.daemon.ports.evidence.decide('less', 'approved')).toThrow('nothing of the kind less is held');
   });
 });
 
