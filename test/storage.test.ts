@@ -105,6 +105,16 @@ describe('work that meets another writer', () => {
     expect(lines().at(-1)).toMatchObject({ level: 'info', msg: 'files are written again' });
   });
 
+  it('is not said to be over because the daemon ends', async () => {
+    const { storage, lines, pass } = testStorage();
+    storage.serve();
+    // Small writes succeed, and the trial of ten seconds is under way.
+    storage.noticed(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }));
+    await pass(3000);
+    await Promise.all([storage[Symbol.asyncDispose](), pass(100)]);
+    expect(lines().map(({ msg }) => msg)).toEqual(['the disk is full: waiting for room']);
+  });
+
   it('never waits inside a statement once it serves; before, what fails is thrown', async () => {
     const { storage, waits } = testStorage();
     const busy = async () => failWith('SQLITE_BUSY');

@@ -110,6 +110,8 @@ export class TroubleWatch {
       }
       if (await this.#isOver(own)) break;
     }
+    // A trial that the end of the daemon cuts short shows nothing.
+    if (closing.aborted) return;
     this.#current = null;
     const { file, kind, since, told } = own;
     log[told ? 'info' : 'debug']({ file, trouble: kind, ms: clock.now() - since }, 'files are written again');
