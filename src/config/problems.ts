@@ -97,7 +97,8 @@ function unknownKey(path: readonly PropertyKey[]): string {
 
 function described(path: readonly PropertyKey[], values: unknown, message: string): string {
   const value = valueAt(values, path);
-  const found = print(value);
+  // A file without any key is often another one, and may be that of a secret.
+  const found = path.length === 0 && isScalar(value) ? 'text' : print(value);
   if (!message.startsWith('expected')) return isScalar(value) ? `${found} ${message}` : message;
   return value === undefined ? `is required; ${message}` : `found ${found}; ${message}`;
 }

@@ -172,7 +172,7 @@ describe('one mistake is one line', () => {
       'line 2: cadence: found nothing; expected keys and values',
     ],
     ['a list as the whole file', '- 1\n- 2\n', 'the file: found a list; expected keys and values'],
-    ['text as the whole file', 'hello', 'the file: found "hello"; expected keys and values'],
+    ['text as the whole file, which may be a secret', 'hello', 'the file: found text; expected keys and values'],
     // Lists.
     [
       'one language that is no list',
