@@ -241,9 +241,7 @@ function unknownJob(name: string, jobs: readonly JobRuns[]): never {
   throw new CataloguedError(
     'unknown-job',
     `there is no job ${JSON.stringify(short(name, 40))}; the jobs are ${names}`,
-    {
-      exitCode: exitCodes.usage,
-    },
+    { exitCode: exitCodes.usage, hint: 'see when each of them runs: catalogued jobs' },
   );
 }
 
@@ -251,7 +249,7 @@ function doesNotHold(code: string, held: readonly HeldCondition[]): never {
   const named = held.map((each) => each.code).join(', ');
   throw new CataloguedError(
     'unknown-condition',
-    `the condition ${JSON.stringify(short(code, 40))} is not shown now; shown ${named === '' ? 'is none' : `are ${named}`}`,
-    { exitCode: exitCodes.usage },
+    `the condition ${JSON.stringify(short(code, 40))} is not shown now; ${named === '' ? 'none is shown' : `these are shown: ${named}`}`,
+    { exitCode: exitCodes.usage, hint: 'see the conditions: catalogued status' },
   );
 }

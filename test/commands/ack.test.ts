@@ -26,7 +26,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
     await using daemon = await start();
     while (daemon.mirror.filledAt() === null) await daemon.tick();
     expect((await run('status')).code).toBe(0);
-    expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; shown is none') });
+    expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; none is shown') });
     daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
     expect((await run('status')).code).toBe(1);
     expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });

@@ -69,9 +69,14 @@ it('catalogued jobs lists what a daemon does by itself, and runs one of it on de
 
   const unknown = `there is no job "a/../b"; the jobs are ${names.join(', ')}`;
   const refused = await run('jobs', 'run', 'a/../b');
-  expect(refused).toEqual({ code: 64, stdout: '', stderr: `Error: ${unknown}\n` });
+  expect(refused).toEqual({
+    code: 64,
+    stdout: '',
+    stderr: `Error: ${unknown}\nTry: see when each of them runs: catalogued jobs\n`,
+  });
   const answer = await post(join(directory.path, 'state', 'admin.sock'), '/v1/schedule/a%2F..%2Fb/run');
-  expect(answer).toEqual({ status: 404, answer: { error: 'unknown-job', message: unknown } });
+  const hint = 'see when each of them runs: catalogued jobs';
+  expect(answer).toEqual({ status: 404, answer: { error: 'unknown-job', message: unknown, hint } });
 });
 
 it('catalogued jobs run joins a run that is under way and waits for its end, also that of the daemon, or leaves when it is told to', async () => {

@@ -237,6 +237,7 @@ describe('POST /sandbox/quirks', () => {
     [{ moody: true }, 'there is no quirk moody'],
     [{ faults: 'all' }, 'faults is "all"; expected a list of faults'],
     [{ faults: [{ share: 1 }] }, 'a fault: it has no kind'],
+    [{ faults: [{ kind: 'without' }] }, 'a fault: without needs the member to leave out, such as "id"'],
     [{ faults: [{ kind: 'no-fun' }] }, 'a fault: kind is "no-fun"; expected no-dates or off-sale'],
     [{ faults: [{ kind: 'no-dates', for: 3 }] }, 'a fault: there is no member for; there are kind, path'],
     [{ faults: [{ kind: 'no-dates', share: 2 }] }, 'a fault: share is 2; expected a share from 0 to 1'],

@@ -27,4 +27,8 @@ it('the refusal names the limit, and history reaches as far as it is kept', () =
   const limit = { hint: expect.stringContaining('2026-11-20') };
   expect(() => refuseDates(ports, { date: '2020-01-01' })).toThrow(expect.objectContaining(limit));
   expect(() => refuseDates(ports, { date: '2026-09-01' }, { history_ms: 90 * day })).not.toThrow();
+  const kept = { hint: 'the earliest date is 2026-08-22, 90 days back' };
+  expect(() => refuseDates(ports, { date: '2020-01-01' }, { history_ms: 90 * day })).toThrow(
+    expect.objectContaining(kept),
+  );
 });

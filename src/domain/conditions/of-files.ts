@@ -58,7 +58,7 @@ export const ofFiles = {
     about: 'Disk',
     headline: 'The disk has been nearly full',
     severity: 'warning',
-    means: 'less than 200 MiB or twice the write-ahead log is free: bulk reads pause',
+    means: 'less than 200 MiB or twice the write-ahead log is free, on a small disk less than 5 %: bulk reads pause',
     todo: 'Free some space before the disk is full',
     depends_on: ['disk-full'],
     found: ({ storage }) => (storage === null ? null : diskLow(storage)),

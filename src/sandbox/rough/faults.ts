@@ -207,10 +207,16 @@ const members: Readonly<Record<keyof FaultRule, Values>> = {
 export function refuseFaults(given: unknown): string | null {
   if (!Array.isArray(given)) return 'expected a list of faults';
   for (const each of given) {
-    const refused = refuseSettings(members, 'member', each) ?? (each.kind === undefined ? 'it has no kind' : null);
+    const refused = refuseSettings(members, 'member', each) ?? lackedBy(each);
     if (refused !== null) return `a fault: ${refused}`;
   }
   return null;
+}
+
+/** Returns what a fault needs and does not say; null: it says everything. */
+function lackedBy({ kind, member }: Partial<FaultRule>): string | null {
+  if (kind === undefined) return 'it has no kind';
+  return kind === 'without' && member === undefined ? 'without needs the member to leave out, such as "id"' : null;
 }
 
 function isPattern(value: unknown): boolean {

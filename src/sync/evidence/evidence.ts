@@ -307,7 +307,7 @@ export class Evidence implements ClaimJudge {
       .holds()
       .filter((each) => isOpen(each) && (each.subject === kind || subjects[each.subject].kind === kind));
     if (holds.length === 0)
-      throw new CataloguedError('not-held', `nothing of ${kind} is held`, {
+      throw new CataloguedError('not-held', `nothing of the kind ${kind} is held`, {
         exitCode: exitCodes.usage,
         hint: 'see what is held: catalogued held list',
       });

@@ -4,6 +4,8 @@ import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Policy } from './context.ts';
 
+const dayMs = 86_400_000;
+
 /** The limit for past dates: `history_ms` milliseconds back; without it, none before today. */
 interface Reach {
   readonly history_ms?: number;
@@ -31,8 +33,10 @@ export function refuseDates(
   for (const [name, date] of Object.entries(dates)) {
     if (date === null) continue;
     if (!isDate(date)) throw refused(`${name} ${date} is not a calendar date`, 'give a date as YYYY-MM-DD');
-    if (date < first)
-      throw refused(`${name} ${date} is in the past`, `the earliest date is ${first}, today at the westernmost venue`);
+    if (date < first) {
+      const why = history_ms === 0 ? 'today at the westernmost venue' : `${Math.floor(history_ms / dayMs)} days back`;
+      throw refused(`${name} ${date} is in the past`, `the earliest date is ${first}, ${why}`);
+    }
     if (date > last)
       throw refused(
         `${name} ${date} is beyond the horizon`,
