@@ -87,6 +87,20 @@ it('a condition that goes on over a restart is not announced again, and ends wit
   expect(said(harness)).toEqual([began, ended]);
 });
 
+it('an outage that begins soon after a restart is not the one before it, which had ended', async () => {
+  await using harness = await filled();
+  const { clock, sandbox } = harness;
+  await sandbox.setReachable('no');
+  await harness.liveUntil(clock.now() + minute, 5 * second);
+  await harness.restart({ meanwhile: () => sandbox.setReachable('yes') });
+  await harness.liveUntil(clock.now() + 20 * second, 5 * second);
+  const from = clock.now();
+  await sandbox.setReachable('no');
+  await harness.liveUntil(clock.now() + minute, 5 * second);
+  expect(said(harness)).toEqual([began, ended, began]);
+  expect((await harness.daemon.status.shown()).conditions[0]?.since).toBeGreaterThanOrEqual(from);
+});
+
 it('a condition that ended while no process ran ends with one line after the restart', async () => {
   await using harness = await filled();
   const { clock, sandbox } = harness;

@@ -33,6 +33,7 @@ export class ConditionTries {
   #calls = Number.NaN;
   #connected_at = Number.NEGATIVE_INFINITY;
   #unreachable: Tried['unreachable'] = null;
+  #wasReached = false;
   #public_address: Tried['public_address'] = null;
   #tested_at = Number.NEGATIVE_INFINITY;
   #unshown: Tried['unshown'] = null;
@@ -47,6 +48,11 @@ export class ConditionTries {
   constructor(mirroring: Mirroring) {
     this.#mirroring = mirroring;
     this.#rights = new ReaderRights(mirroring.config.mirror.path);
+  }
+
+  /** True: this process has reached the service. What an earlier one saw of it is over. */
+  get wasReached(): boolean {
+    return this.#wasReached;
   }
 
   tried(): Tried {
@@ -76,6 +82,7 @@ export class ConditionTries {
     if (away !== null || in_flight > 0 || limiter.isInDoubt()) return;
     if (!idle) {
       this.#unreachable = null;
+      this.#wasReached ||= calls > 0;
       return;
     }
     const every = this.#unreachable === null ? connectEveryMs.usual : connectEveryMs.failed;
@@ -85,6 +92,7 @@ export class ConditionTries {
     const says = await whyUnreachable(config.service.base_url, ports.clock, signal);
     if (signal.aborted) return;
     this.#unreachable = says === null ? null : { since: this.#unreachable?.since ?? began_at, says };
+    this.#wasReached ||= says === null;
   }
 
   /**

@@ -86,7 +86,9 @@ export class ConditionWatch {
     const there = asked === null || asked.until - ports.clock.now() < minute ? 'there' : 'asks for a pause';
     const service = away?.how ?? (this.#tries.tried().unreachable === null ? there : 'unreachable');
     const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
-    if (service === this.#service && !isDue) return;
+    // An outage that begins now is another one.
+    const isOver = service === 'there' && this.#tries.wasReached && this.#recalled.delete('service-unreachable');
+    if (service === this.#service && !isDue && !isOver) return;
     await this.#settle(status);
     this.#service = service;
   }
