@@ -156,7 +156,7 @@ class OpenMirror implements Connection {
       return result;
     } finally {
       this.#isWithin = false;
-      if (db.inTransaction) db.exec('ROLLBACK');
+      if (!this.#isClosed && db.inTransaction) db.exec('ROLLBACK');
     }
   }
 

@@ -364,5 +364,8 @@ describe('a reader', () => {
     reader.close();
     expect(codeOf(() => reader.product(7))).toBe('closed');
     expect(codeOf(() => reader.transaction(() => 1))).toBe('closed');
+    const closing = openReader(test.mirror.path);
+    expect(closing.transaction(() => closing.close())).toBeUndefined();
+    expect(codeOf(() => closing.product(7))).toBe('closed');
   });
 });
