@@ -23,7 +23,7 @@ describe('the view of a product says', () => {
     ],
     [
       'when and why each part is read',
-      /2026-11-21 to 2026-12-21 \(EUR\) 2 h ago cadence-elapsed in 4 h cadence-elapsed near/,
+      /2026-11-21 to 2026-12-21 \(EUR\) 2 h ago, cadence-elapsed in 4 h, cadence-elapsed near/,
     ],
     ['who announced what', /Notified 3 h ago: price \(all\)/],
     ['what was closed by notification', /Announced closures .* 4 d ago strike - 703295 over/],

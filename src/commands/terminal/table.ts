@@ -3,8 +3,12 @@ import type { Io } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
-/** A column of text becomes no narrower than this or a word of its heading: what does not fit then runs over. */
+/**
+ * A column of text becomes no narrower than this, a word of its heading, or one of its own words, if that is no longer than
+ * most are: what does not fit then runs over.
+ */
 const narrowest = 10;
+const longestWord = 14;
 const gap = '  ';
 
 /** Returns the characters that a line may have: $COLUMNS, through a pipe too, else the terminal's; without either, any number. */
@@ -91,20 +95,29 @@ export function table(
   );
   const widths = fitted(
     headings.map((_, column) => cells.reduce((most, row) => Math.max(most, row[column]?.length ?? 0), 0)),
-    headings.map((heading, column) => (right[column] ? null : floorOf(heading))),
+    headings.map((heading, column) =>
+      floorOf(
+        heading,
+        rows.map((row) => String(row[column])),
+        right[column] === true,
+      ),
+    ),
     width,
   );
   return cells.flatMap((row) => linesOf(row, widths, right)).join('\n');
 }
 
-function floorOf(heading: string): number {
-  return heading.split(' ').reduce((most, word) => Math.max(most, word.length), narrowest);
+/** Returns the least width of a column. A number stays in one line, whatever its heading. */
+function floorOf(heading: string, cells: readonly string[], isNumeric: boolean): number {
+  const words = isNumeric ? cells : cells.flatMap((cell) => cell.split(/ |(?<=[_/-])/));
+  const own = isNumeric ? words : words.filter((word) => word.length <= longestWord);
+  return [...heading.split(' '), ...own].reduce((most, word) => Math.max(most, word.length), isNumeric ? 0 : narrowest);
 }
 
-/** Narrows the widest column that may be narrower until a line fits, or none may. `floors` null: never. */
-function fitted(widths: readonly number[], floors: readonly (number | null)[], width: number): number[] {
+/** Narrows the widest column that may be narrower until a line fits, or none may. */
+function fitted(widths: readonly number[], floors: readonly number[], width: number): number[] {
   const narrowed = [...widths];
-  const spare = (column: number) => (narrowed[column] ?? 0) > (floors[column] ?? Number.POSITIVE_INFINITY);
+  const spare = (column: number) => (narrowed[column] ?? 0) > (floors[column] ?? 0);
   for (let over = length(narrowed) - width; over > 0; over -= 1) {
     const [widest] = [...narrowed.keys()].filter(spare).toSorted((x, y) => (narrowed[y] ?? 0) - (narrowed[x] ?? 0));
     if (widest === undefined) break;

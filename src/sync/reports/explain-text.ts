@@ -32,32 +32,24 @@ export function explainedFacts(found: Explanation, now: number): readonly (reado
   ];
 }
 
-export const recordHeadings = [
-  'part',
-  'last read',
-  'because',
-  'next',
-  'because',
-  'lane',
-  'changes a day',
-  'weight',
-  'failures',
-];
+export const recordHeadings = ['part', 'last read', 'next', 'lane', 'changes a day', 'weight', 'failures'];
 
 /** Returns the cells of a record, in the order of the headings above. */
 export function recordCells(record: ExplainedRecord, now: number): string[] {
   const { fetched_at, due_at, failures } = record;
   return [
     `${partOf(record)} (${record.edition})`,
-    fetched_at === null ? 'never' : `${duration(now - fetched_at)} ago`,
-    record.fetched_reason ?? '-',
-    due_at <= now ? 'now' : `in ${duration(due_at - now)}`,
-    record.due_reason,
+    fetched_at === null ? 'never' : because(`${duration(now - fetched_at)} ago`, record.fetched_reason),
+    because(due_at <= now ? 'now' : `in ${duration(due_at - now)}`, record.due_reason),
     record.lane,
     record.changes_per_day === null ? '-' : record.changes_per_day.toFixed(2),
     record.weight.toFixed(1),
     failures === 0 ? '-' : String(failures),
   ];
+}
+
+function because(when: string, reason: string | null): string {
+  return reason === null ? when : `${when}, ${reason}`;
 }
 
 /** Returns the name of the part that a record covers: its dates, or its resource. */
