@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
@@ -89,6 +89,15 @@ describe('whether a feed goes on', () => {
 });
 
 describe('the change feed', () => {
+  it('begins anew in a copy that stands in the place of the file, though the copy lacks nothing', async () => {
+    using directory = temporaryDirectory();
+    const first = await run(directory.path, 3);
+    const mirror = join(directory.path, 'mirror', 'mirror.db');
+    cpSync(mirror, `${mirror}.copy`);
+    renameSync(`${mirror}.copy`, mirror);
+    expect((await run(directory.path, 1)).feed).not.toBe(first.feed);
+  });
+
   it('goes on without a gap and under the same id, however often the process is killed', async () => {
     using directory = temporaryDirectory();
     const first = await run(directory.path, 3);
