@@ -68,7 +68,8 @@ default_pool_size = 1
       await joinInstances(database, schema, { pair_id: 'pair', key_fingerprint: 'k' });
       const lease = leaseIn({
         database,
-        times: { lease: 2000, renew: 50, margin: 500 },
+        // Long: what is tried is that all of it goes through one connection, not how fast.
+        times: { lease: 10_000, renew: 50, margin: 500 },
         instance: { name: 'a', advertise: null },
         clock: systemClock,
         entropy: systemEntropy,

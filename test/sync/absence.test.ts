@@ -319,7 +319,7 @@ describe('sixty percent that are really gone', () => {
     const product = first(harness);
     product.withdrawn = true;
     await until(harness, () => absence(harness, product)?.missing_walks === 1, minute);
-    expect(() => decide(harness, 'approved')).toThrow('nothing of products is held');
+    expect(() => decide(harness, 'approved')).toThrow('nothing of the kind products is held');
     expect(visible(harness)).toBe(products);
   });
 });
