@@ -52,7 +52,7 @@ export class TroubleWatch {
     return this.#current;
   }
 
-  /** Whether all writes must wait now. */
+  /** True: all writes must wait now. */
   get isStopped(): boolean {
     return this.#current?.stopped === true;
   }

@@ -3,11 +3,9 @@ import type { Io } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
-/**
- * A column of text becomes no narrower than this, a word of its heading, or one of its own words, if that is no longer than
- * most are: what does not fit then runs over.
- */
+/** A column of text becomes no narrower than this, or than a word that has to stay whole. What does not fit then runs over. */
 const narrowest = 10;
+/** A word of a heading stays whole, and so does any other one of at most so many characters. */
 const longestWord = 14;
 const gap = '  ';
 
