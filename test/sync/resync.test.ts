@@ -28,14 +28,55 @@ describe('a resync', () => {
     const { daemon, clock } = harness;
     const first = requestResync(daemon.ports, everything);
     await harness.drive(clock.sleep(23 * hour));
-    expect(requestResync(daemon.ports, everything)).toMatchObject({ job_id: first.job_id, resumed: true });
+    expect(requestResync(daemon.ports, everything, { resume: true })).toMatchObject({
+      job_id: first.job_id,
+      resumed: true,
+    });
     await harness.drive(clock.sleep(2 * hour));
-    const again = requestResync(daemon.ports, everything);
+    const again = requestResync(daemon.ports, everything, { resume: true });
     expect(again.resumed).toBe(false);
     expect(again.job_id).not.toBe(first.job_id);
   });
 
-  it('that joins an unfinished one asks again what failed in it', async () => {
+  it('asked for again counts only answers to calls that are sent after it was asked for', async () => {
+    await using harness = await filled();
+    const { daemon, clock, sandbox } = harness;
+    const [slow = 0, other = 0] = daemon.mirror.catalogue.products.ids();
+    const request: ResyncRequest = { ...everything, resources: ['checkout'] };
+    const fetched = (product_id: number) =>
+      daemon.mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'checkout_information')
+        ?.fetched_at ?? 0;
+    const progress = (job_id: number) => daemon.mirror.schedule.jobs.find(job_id);
+    // All but one are read before the second request. The call for the last one is under way.
+    sandbox.faults.add({ kind: 'delay', ms: 20_000, path: `/v2/products/${slow}/checkout` });
+    const first = requestResync(daemon.ports, request);
+    await harness.liveUntil(clock.now() + 5000);
+    expect(progress(first.job_id)).toMatchObject({ records: 3, left: 1 });
+    sandbox.faults.clear();
+    const asked = clock.now();
+    const second = requestResync(daemon.ports, request);
+    expect(second).toMatchObject({ resumed: false, records: 3, left: 3 });
+    await harness.liveUntil(clock.now() + 60_000);
+    expect(progress(second.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
+    for (const product_id of [slow, other]) expect(fetched(product_id)).toBeGreaterThanOrEqual(asked);
+    expect(progress(first.job_id)).toMatchObject({ left: 0, failed: 0 });
+  });
+
+  it('that took over a record is not told of the failure of an earlier read', async () => {
+    await using harness = await filled();
+    const { jobs, records } = harness.daemon.mirror.schedule;
+    const request: ResyncRequest = { ...everything, resources: ['checkout'] };
+    const first = requestResync(harness.daemon.ports, request);
+    const [record] = records.dueOfJob(harness.clock.now(), first.job_id, 1);
+    if (record === undefined) throw new Error('nothing is due');
+    const second = requestResync(harness.daemon.ports, request);
+    harness.daemon.mirror.transaction(() => jobs.giveUp(record, first.job_id));
+    expect(jobs.find(second.job_id)).toMatchObject({ left: 3, failed: 0 });
+    harness.daemon.mirror.transaction(() => jobs.giveUp(record, second.job_id));
+    expect(jobs.find(second.job_id)).toMatchObject({ left: 2, failed: 1 });
+  });
+
+  it('that continues an interrupted one asks again what failed in it', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
     const [one = 0, other = 0] = daemon.mirror.catalogue.products.ids();
@@ -47,7 +88,7 @@ describe('a resync', () => {
     await harness.liveUntil(clock.now() + 5000);
     expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
     sandbox.faults.clear();
-    const joined = requestResync(daemon.ports, request);
+    const joined = requestResync(daemon.ports, request, { resume: true });
     expect(joined).toMatchObject({ job_id: first.job_id, resumed: true, records: 3, left: 2, failed: 0 });
     await harness.liveUntil(clock.now() + 5 * 60_000);
     expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
@@ -57,7 +98,7 @@ describe('a resync', () => {
     expect(facts?.failures).toBe(0);
   });
 
-  it('that joins an unfinished one walks a list that failed in it from its first page', async () => {
+  it('that continues an interrupted one walks a list that failed in it from its first page', async () => {
     const pages: (string | null)[] = [];
     const served = ({ path, query }: { path: string; query: URLSearchParams }) => {
       if (path === '/v2/products') pages.push(query.get('page'));
@@ -75,12 +116,15 @@ describe('a resync', () => {
     expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ failed: 1, finished_at: null });
     sandbox.faults.clear();
     pages.length = 0;
-    expect(requestResync(daemon.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
+    expect(requestResync(daemon.ports, request, { resume: true })).toMatchObject({
+      job_id: first.job_id,
+      resumed: true,
+    });
     await harness.liveUntil(clock.now() + 60_000);
     expect(pages).toEqual(['1', '2', '3']);
   });
 
-  it('that joins an unfinished one ends what is held of a list that counts as read', async () => {
+  it('that continues an interrupted one ends what is held of a list that counts as read', async () => {
     const sandbox = { lean: true, products: 24 };
     await using harness = await filledHarness(sandbox);
     const { daemon, clock } = harness;
@@ -98,7 +142,10 @@ describe('a resync', () => {
     expect(ofList()).toBe(24);
     expect(daemon.mirror.schedule.jobs.find(first.job_id)?.finished_at).toBe(null);
     harness.sandbox.faults.clear();
-    expect(requestResync(daemon.ports, request)).toMatchObject({ job_id: first.job_id, resumed: true });
+    expect(requestResync(daemon.ports, request, { resume: true })).toMatchObject({
+      job_id: first.job_id,
+      resumed: true,
+    });
     // Before the first sample is asked.
     await harness.liveUntil(clock.now() + 20_000);
     expect(ofList()).toBe(0);

@@ -16,7 +16,7 @@ export const resyncRequest = loose({
 
 export const resyncStarted = z.object({
   job_id: z.int().nullable().meta({ description: 'null: a dry run' }),
-  resumed: z.boolean(),
+  resumed: z.boolean().meta({ description: 'false: a daemon makes a new job of each request' }),
   records: z.record(text, count),
   calls: z.number(),
   minutes: z.number().meta({ description: 'at the configured rate' }),

@@ -40,7 +40,7 @@ export async function resyncAlone(
   const began = clock.now();
   const { promptly } = mirroring.storage;
   await patiently(() => findProducts(mirroring.ports, request.product_ids, { promptly, signal: io.signal }));
-  const opened = await patiently(() => requestResync(mirroring.ports, request));
+  const opened = await patiently(() => requestResync(mirroring.ports, request, { resume: true }));
   mirroring.storage.serve();
   if (opened.resumed)
     io.stderr.write(`Continuing an interrupted resync of the same scope: ${number(opened.left)} records left.\n`);

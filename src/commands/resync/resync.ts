@@ -138,11 +138,8 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
     stdout.write(`${JSON.stringify({ job_id, resumed, calls, minutes }, null, 2)}\n`);
     return;
   }
-  const cost = `${number(calls)} calls, about ${remaining(minutes * 60_000)}`;
-  const begun = resumed
-    ? `Job ${job_id} asks for the same already, and goes on: ${cost} left.`
-    : `Job ${job_id} started: ${cost}.`;
-  stdout.write(`${begun}\n${wait ? '' : 'Follow it with: catalogued status\n'}`);
+  const started = `Job ${job_id} started: ${number(calls)} calls, about ${remaining(minutes * 60_000)}.`;
+  stdout.write(`${started}\n${wait ? '' : 'Follow it with: catalogued status\n'}`);
 }
 
 async function waitFor(
@@ -163,7 +160,7 @@ async function waitFor(
     if (job === null || status === null) {
       throw new CataloguedError('daemon-gone', 'the daemon stopped before the job was done', {
         exitCode: exitCodes.retryLater,
-        hint: 'start the daemon again: it continues the job, and reads nothing twice',
+        hint: `start the daemon again: it continues job ${job_id}. Follow it with: catalogued status`,
       });
     }
     const refusal =

@@ -26,7 +26,8 @@ export interface JobState {
 
 /**
  * Resyncs, which `/v1/jobs` calls jobs; the daemon's scheduled jobs are in daemon/jobs.ts. A record leaves its job when
- * it is fetched (record-outcomes.ts), when it is given up, or when another job takes it.
+ * it is fetched by a call that was sent after the job was requested (record-outcomes.ts), when it is given up, or when
+ * another job takes it.
  */
 export interface JobTable {
   /** Returns how many records a selection names, by resource. */
@@ -128,10 +129,10 @@ export function jobTable(db: Writes): JobTable {
         return job === null ? [] : [{ ...job, selection: JSON.parse(scope) as RecordSelection }];
       }),
     giveUp: (key, job_id) => {
-      if (ties.untie(key)) jobs.countFailed(job_id);
+      if (ties.untie(key, job_id)) jobs.countFailed(job_id);
     },
     leaveOut: (key, job_id) => {
-      if (ties.untie(key)) jobs.grow(job_id, -1);
+      if (ties.untie(key, job_id)) jobs.grow(job_id, -1);
     },
     waitFor: (key, job_id, at) => {
       jobs.grow(job_id, ties.tieOne({ ...key, job_id, at, lane: laneIndex('notification') }));
@@ -309,8 +310,8 @@ function jobTies(db: Writes) {
       .where('job_id', 'is', null)
       .where(isRecord(bound)),
   );
-  const untie = db.change((bound: Bound<RecordKey>) =>
-    query.updateTable('_record').set({ job_id: null }).where('job_id', 'is not', null).where(isRecord(bound)),
+  const untie = db.change((bound: Bound<RecordKey & OfJob>) =>
+    query.updateTable('_record').set({ job_id: null }).where('job_id', '=', bound.job_id).where(isRecord(bound)),
   );
   return {
     tie: (tied: Tied, product_ids: readonly number[] | null) =>
@@ -322,6 +323,7 @@ function jobTies(db: Writes) {
       tieNew.run({ ...tied, ids: JSON.stringify(product_ids) }).changes,
     tieOne: (awaited: Awaited) => tieOne.run(awaited).changes,
     tieOffSale: (tied: RecordKey & OfJob) => tieOffSale.run(tied).changes,
-    untie: (key: RecordKey) => untie.run(key).changes > 0,
+    /** Returns false where another job has taken the record since its read began. */
+    untie: (key: RecordKey, job_id: number) => untie.run({ ...key, job_id }).changes > 0,
   };
 }

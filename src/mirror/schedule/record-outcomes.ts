@@ -15,7 +15,7 @@ import { isRecord, type Planned, planned, triggeredApartMs } from './record-rows
 
 /** Results of reads of a record. */
 export interface RecordOutcomes {
-  /** A request sent at `sent_at` was answered and stored. The record leaves its job. */
+  /** A request sent at `sent_at` was answered and stored. The record leaves its job, unless that was requested later. */
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
   /** Records that a failed order shows a change since the last read, and the updated estimate. */
   told(key: RecordKey, at: Instant, volatility: Volatility): void;
@@ -136,8 +136,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
           failures: 0,
           failed_at: null,
           failure: null,
-          // Answered: it leaves its job.
-          job_id: null,
+          job_id: eb.case().when(askedSince(bound), '=', 1).then(ref('job_id')).else(null).end(),
           off_sale_at: bound.off_sale_at,
           unanswered_at: bound.unanswered_at,
           shows: fn.coalesce(bound.shows, 'shows'),
@@ -155,7 +154,19 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
   };
 }
 
-/** As planned, unless a notification or a failed order came after the request was sent: neither has been answered. */
+/** A job that waits for the record was requested after the request was sent: the answer is older than the question. */
+function askedSince({ sent_at }: Bound<Fetched>): RawBuilder<0 | 1> {
+  // A job that was requested later than a read lasts did not come during the read: the clock was wrong.
+  const latest = sql`${sent_at} + ${sql.lit(longestReadMs)}`;
+  return sql<
+    0 | 1
+  >`job_id is not null and (select requested_at from _job as j where j.job_id = _record.job_id) between ${sent_at} + 1 and ${latest}`;
+}
+
+/**
+ * As planned, unless a notification, a failed order or a resync came after the request was sent: none of them has been
+ * answered.
+ */
 function dueUnlessNotified(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
   const { sent_at } = bound;
   // A notification that is later did not come during the read: the clock was wrong.
@@ -167,7 +178,9 @@ function dueUnlessNotified(eb: ExpressionBuilder<Schema, '_record'>, bound: Boun
     afterNotice: RawBuilder<Planned[Column]>,
     due: RawBuilder<Planned[Column]>,
   ) =>
-    sql<Planned[Column]>`case when ${notified} then ${afterNotice} when ${told} then ${eb.ref(column)} else ${due} end`;
+    sql<
+      Planned[Column]
+    >`case when ${notified} then ${afterNotice} when ${told} or ${askedSince(bound)} then ${eb.ref(column)} else ${due} end`;
   return {
     told_at: eb.case().when(told).then(eb.ref('told_at')).else(null).end(),
     notified_at: eb.case().when(notified).then(eb.ref('notified_at')).else(null).end(),

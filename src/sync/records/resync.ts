@@ -52,15 +52,20 @@ const fewCalls = 100;
 const resumableMs = 24 * 60 * 60 * 1000;
 
 /**
- * Makes the named records due now. Resumes an unfinished resync of the same scope, so that nothing is fetched twice,
- * and makes its failed records due again. Leaves other schedules unchanged.
+ * Makes the named records due now, as a new job: only answers to calls that are sent from now on count. Leaves other
+ * schedules unchanged. `resume`: continues an interrupted resync of the same scope instead, so that nothing is fetched
+ * twice, and makes its failed records due again. For a command that works without a daemon, which continues by itself.
  */
-export function requestResync(ports: Sync, request: ResyncRequest): JobState & { readonly resumed: boolean } {
+export function requestResync(
+  ports: Sync,
+  request: ResyncRequest,
+  { resume = false }: { readonly resume?: boolean } = {},
+): JobState & { readonly resumed: boolean } {
   const { mirror, clock } = ports;
   const selection = select(ports, request);
   const now = clock.now();
   return mirror.transaction(() => {
-    const unfinished = mirror.schedule.jobs.unfinishedOf(selection);
+    const unfinished = resume ? mirror.schedule.jobs.unfinishedOf(selection) : null;
     const isFilled = mirror.filledAt() !== null;
     const few =
       isFilled && callsOf(ports, mirror.schedule.jobs.count(selection), mirror.catalogue.products.count()) <= fewCalls;
