@@ -74,8 +74,24 @@ export type DaemonStatus = CountedStatus & {
 /** Longest pause that a waiting command accepts. After a longer one it gives up with 75, and the records stay due. */
 const patienceMs = 5 * 60 * 1000;
 
+/** Returns the error with which a command gives up that waits for reads, or null if it goes on waiting. */
+export function givesUp(live: LiveStatus, now: number): CataloguedError | null {
+  return keyRefused(live) ?? serviceUnusable(live, now) ?? unreachableTooLong(live, now) ?? throttledTooLong(live, now);
+}
+
+/** A command that waits gives up after this long: the service unreachable, or the files locked by another program. */
+export const giveUpAfterMs = 2 * 60 * 1000;
+
+function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+  if (unreachable_since === null || now - unreachable_since < giveUpAfterMs) return null;
+  return new CataloguedError('unreachable', 'the service cannot be reached', {
+    exitCode: exitCodes.unavailable,
+    hint: 'check service.base_url and the network, then run the same command to continue',
+  });
+}
+
 /** Returns the error of a waiting command if the service asked for a long pause, else null. */
-export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
   if (told_until === null || unreachable_since !== null || told_until - now < patienceMs) return null;
   const minutes = Math.ceil((told_until - now) / 60_000);
   return new CataloguedError('throttled', `the service asks us to wait ${minutes} minutes`, {
@@ -88,7 +104,7 @@ export function throttledTooLong({ told_until, unreachable_since }: LiveStatus, 
 const unusableMs = 10_000;
 
 /** Returns the error of a waiting command if the service answers but none of its answers can be used, else null. */
-export function serviceUnusable({ away, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
+function serviceUnusable({ away, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
   if (away?.how !== 'unusable' || unreachable_since === null || now - unreachable_since < unusableMs) return null;
   return new CataloguedError('service-unusable', `no answer can be used: ${printable(away.says)}`, {
     exitCode: exitCodes.unavailable,
@@ -97,7 +113,7 @@ export function serviceUnusable({ away, unreachable_since }: LiveStatus, now: nu
 }
 
 /** Returns the error of a waiting command if the service refuses the key, else null. */
-export function keyRefused({ key_refused }: Pick<LiveStatus, 'key_refused'>): CataloguedError | null {
+function keyRefused({ key_refused }: LiveStatus): CataloguedError | null {
   if (key_refused === null) return null;
   return new CataloguedError('key-refused', `the service refuses the key: ${key_refused}`, {
     exitCode: exitCodes.unavailable,

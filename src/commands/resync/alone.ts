@@ -2,13 +2,13 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { DoubtedService } from '../../daemon/conditions/doubts.ts';
 import { type Mirroring, openMirroring } from '../../daemon/mirroring.ts';
 import { storageSays } from '../../domain/conditions/of-files.ts';
-import { CataloguedError, exitCodes } from '../../errors.ts';
+import type { CataloguedError } from '../../errors.ts';
 import { writeRefusalOf } from '../../files/write-refusal.ts';
 import { megabytes, number } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { LiveStatus } from '../../status/daemon-status.ts';
-import { keyRefused, liveStatus, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
+import { givesUp, giveUpAfterMs, liveStatus } from '../../status/daemon-status.ts';
 import { runSyncCycle } from '../../sync/engine.ts';
 import { findProducts } from '../../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
@@ -16,7 +16,7 @@ import { machineFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
 import { concludeJob, doneSays } from './conclude-job.ts';
-import { giveUpAfterMs, whileLocked } from './while-locked.ts';
+import { whileLocked } from './while-locked.ts';
 
 /**
  * Resyncs without a daemon, under the lock. Resolves when every record of the job is read or has failed for good. A
@@ -84,12 +84,13 @@ async function untilDone(
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
+  const live = () => liveStatus(limiter, ports.refusals.keyRefused());
   for (;;) {
     const known = await storage.keepTrying(() => watch.look(signal), signal);
     signal.throwIfAborted();
     if (known !== true) {
-      const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
-      if (unreachable !== null) throw unreachable;
+      const refusal = givesUp(live(), ports.clock.now());
+      if (refusal !== null) throw refusal;
       await ports.clock.sleep(1000, signal);
       continue;
     }
@@ -99,10 +100,8 @@ async function untilDone(
     );
     signal.throwIfAborted();
     if (result === null) continue;
-    const refusal = keyRefused({ key_refused: ports.refusals.keyRefused() });
+    const refusal = givesUp(live(), ports.clock.now());
     if (refusal !== null) throw refusal;
-    const unreachable = unreachableTooLong(liveStatus(limiter, null), ports.clock.now());
-    if (unreachable !== null) throw unreachable;
     signal.throwIfAborted();
     const job = mirror.schedule.jobs.find(job_id);
     if (job === null) throw new Error(`job ${job_id} is gone`);
@@ -119,7 +118,8 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
-    const [job, live, now] = [mirror.schedule.jobs.find(job_id), liveStatus(limiter, null), ports.clock.now()];
+    const live = liveStatus(limiter, ports.refusals.keyRefused());
+    const [job, now] = [mirror.schedule.jobs.find(job_id), ports.clock.now()];
     if (job === null || stop.signal.aborted) break;
     printer.show(
       {
@@ -132,11 +132,7 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
       now,
     );
     void doubted.ask(stop.signal).catch(() => undefined);
-    const refusal =
-      serviceUnusable(live, now) ??
-      unreachableTooLong(live, now) ??
-      throttledTooLong(live, now) ??
-      unwritableTooLong(storage, now);
+    const refusal = givesUp(live, now) ?? unwritableTooLong(storage, now);
     if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
@@ -147,14 +143,6 @@ function noteOf({ not_before, unreachable_since, away }: LiveStatus, now: number
     return `${away?.how === 'unusable' ? 'no usable answer' : 'not reachable'} for ${Math.round((now - unreachable_since) / 1000)} s`;
   if (not_before !== null && not_before > now) return `told to wait ${Math.ceil((not_before - now) / 1000)} s`;
   return `${number(products)} products`;
-}
-
-function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): CataloguedError | null {
-  if (unreachable_since === null || now - unreachable_since < giveUpAfterMs) return null;
-  return new CataloguedError('unreachable', 'the service cannot be reached', {
-    exitCode: exitCodes.unavailable,
-    hint: 'check service.base_url and the network, then run the same command to continue',
-  });
 }
 
 function unwritableTooLong(storage: Mirroring['storage'], now: number): CataloguedError | null {

@@ -9,7 +9,7 @@ import { openMirroring } from '../../daemon/mirroring.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number, remaining } from '../../format.ts';
-import { keyRefused, serviceUnusable, throttledTooLong } from '../../status/daemon-status.ts';
+import { givesUp } from '../../status/daemon-status.ts';
 import {
   costOfResync,
   countListed,
@@ -163,10 +163,7 @@ async function waitFor(
         hint: `start the daemon again: it continues job ${job_id}. Follow it with: catalogued status`,
       });
     }
-    const refusal =
-      keyRefused(status.daemon) ??
-      serviceUnusable(status.daemon, clock.now()) ??
-      throttledTooLong(status.daemon, clock.now());
+    const refusal = givesUp(status.daemon, clock.now());
     if (refusal !== null) throw refusal;
     const done = job.records - job.left;
     io.ifStopped(`${doneSays(job)}; the daemon goes on with job ${job_id}`, 'catalogued status');

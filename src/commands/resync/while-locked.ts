@@ -1,10 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import { CataloguedError } from '../../errors.ts';
 import { writeRefusal } from '../../files/write-refusal.ts';
+import { giveUpAfterMs } from '../../status/daemon-status.ts';
 import type { Io } from '../terminal/io.ts';
-
-/** A command that waits gives up after this long: the service unreachable, or the files locked by another program. */
-export const giveUpAfterMs = 2 * 60 * 1000;
 
 const lookEveryMs = 500;
 
