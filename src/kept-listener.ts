@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -15,6 +16,8 @@ export interface KeptListener {
   serve(handler: RequestListener, opened?: (socket: Socket) => void): ListenerTurn;
   /** Lets new requests wait. */
   hold(): void;
+  /** Listens again at a unix socket whose file was removed. Connections that are open stay open. */
+  listenAgain(socket: string): Promise<void>;
   /** Takes no more connections and closes idle ones; resolves when none is left. */
   close(): Promise<void>;
   /** Ends the connections that are left. */
@@ -82,6 +85,13 @@ export async function keepListening({ server, bind }: ListenerParts): Promise<Ke
       },
       hold: () => {
         current = null;
+      },
+      listenAgain: async (socket) => {
+        for (const each of servers) {
+          each.close();
+          each.listen(socket);
+          await once(each, 'listening');
+        }
       },
       close: async () => await app.close(),
       cut: () => {

@@ -1,11 +1,11 @@
-import { chmodSync, existsSync, lstatSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Clock } from '../clock.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import { keepListening, type OpenListener } from '../kept-listener.ts';
+import { type KeptListener, keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
 
 /** Settings of a listener: its name in errors, and the users who may connect to its socket. */
@@ -70,7 +70,11 @@ export async function listenAt(
     await app.ready();
     const listener = await (kept ?? openAlone)(door.listen, { server: serverOf, bind: (own) => bind(own, door) });
     const serving = listener.serve(handler);
+    const ended = new AbortController();
+    const keeping = keepSocket(listener, door, clock, ended.signal);
     const close = async () => {
+      ended.abort();
+      await keeping;
       using patience = clock.deadline(drainMs);
       patience.signal.addEventListener('abort', serving.cut);
       const closed = kept === undefined ? listener.close() : undefined;
@@ -134,6 +138,36 @@ function answers(path: string): Promise<boolean> {
     })
     .once('error', () => resolve(false));
   return promise;
+}
+
+/** Milliseconds between two inspections of a socket's file. */
+const inspectedEveryMs = 1000;
+
+/**
+ * Makes a unix socket again whose file was removed, until the signal aborts: without it nobody could ask the daemon what
+ * is wrong. A directory that only the daemon enters is made again too.
+ */
+async function keepSocket(
+  listener: KeptListener,
+  { listen, mode }: ListenerSettings,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const address = listenAddress(listen);
+  if (!('socket' in address)) return;
+  for (;;) {
+    await clock.sleep(inspectedEveryMs, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    if (lstatSync(address.socket, { throwIfNoEntry: false }) !== undefined) continue;
+    try {
+      const directory = dirname(address.socket);
+      if (mode === 0o600 && !existsSync(directory)) mkdirSync(directory, { mode: 0o700 });
+      await listener.listenAgain(address.socket);
+      chmodSync(address.socket, mode);
+    } catch {
+      // Tried again a second later.
+    }
+  }
 }
 
 /** Reasons why an address cannot be used to listen, by system error code. */

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -18,14 +18,38 @@ export function acquireLock(state_dir: string): Disposable {
 
 /** The same for the mirror: a second state directory, whose own lock is free, cannot be paired with one that is in use. */
 export function acquireMirrorLock(path: string): Disposable {
-  return held(join(dirname(path), `.${basename(path)}.lock`), {
+  return held(mirrorLockPath(path), {
     holds: `${path}, from another state directory`,
     hint: 'stop it first, or set another mirror.path',
   });
 }
 
+/** Returns whether a process holds the mirror's lock; null where this user cannot tell. Takes and writes nothing. */
+export function isMirrorHeld(path: string): boolean | null {
+  const lock = mirrorLockPath(path);
+  if (!existsSync(lock)) return false;
+  try {
+    const db = new Database(lock, { readonly: true, fileMustExist: true, timeout: 0 });
+    try {
+      db.pragma('schema_version');
+    } finally {
+      db.close();
+    }
+    return false;
+  } catch (error) {
+    return faultOf(error) === 'locked' ? true : null;
+  }
+}
+
+function mirrorLockPath(path: string): string {
+  return join(dirname(path), `.${basename(path)}.lock`);
+}
+
+/** Milliseconds to wait for `isMirrorHeld` of another process, which takes less than one. */
+const readMs = 100;
+
 function held(path: string, { holds, hint }: { holds: string; hint: string }): Disposable {
-  const lock = guarded(path, () => new Database(path, { timeout: 0 }));
+  const lock = guarded(path, () => new Database(path, { timeout: readMs }));
   try {
     lock.pragma('journal_mode = DELETE');
     lock.exec('BEGIN EXCLUSIVE');

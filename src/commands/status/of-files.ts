@@ -6,6 +6,7 @@ import { startRefusal } from '../../files/pair.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
 import { snapshotStatus } from '../../snapshot/snapshot.ts';
+import { isMirrorHeld } from '../../sqlite/lock.ts';
 import { withConditions } from '../../status/verdict.ts';
 import type { ShownStatus } from './text.ts';
 
@@ -17,7 +18,8 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: In
       ...mirror,
       as_of: now,
       daemon: null,
-      daemon_answers: daemon === 'none' ? null : false,
+      // A daemon whose socket was removed still holds the mirror.
+      daemon_answers: daemon === 'none' && isMirrorHeld(config.mirror.path) !== true ? null : false,
       inbox: null,
       files: null,
       storage: null,

@@ -90,7 +90,6 @@ function facts(status: ShownStatus, now: number): string[] {
     ...describeSnapshot(status.snapshot, now),
     describeBackup(status.backup, now),
     ...when(daemon !== null, `Daemon    ${daemon === null ? '' : describeDaemon(daemon, now)}`),
-    ...when(status.daemon_answers === null, 'Daemon    not running: nothing is refreshed'),
     ...(shown(status, 'job-failing') ? [] : (status.jobs ?? [])).flatMap((job) => {
       const trouble = jobTrouble(job, now);
       return trouble === null ? [] : [`Jobs      ${trouble}`];

@@ -9,7 +9,7 @@ import { type ConditionKinds, type FoundCondition, fails, stopsReads } from './c
 import type { ConditionFacts } from './facts.ts';
 
 /** Causes that stop all reads, including a daemon that hangs. */
-const keepsOld = [...stopsReads, 'daemon-silent'];
+const keepsOld = [...stopsReads, 'daemon-silent', 'daemon-stopped'];
 
 /** Conditions of the data that storefronts read. */
 export const ofCatalogue = {

@@ -209,4 +209,13 @@ export const ofService = {
         ? { since: null, says: 'running, but not answering: what is shown is read from the file' }
         : null,
   },
+  'daemon-stopped': {
+    about: 'Daemon',
+    headline: 'No daemon has run',
+    severity: 'error',
+    means: 'no daemon runs, and no command works in its place: nothing is refreshed, and no delivery is received',
+    todo: 'Start it: `systemctl start catalogued`, or `catalogued run`. Its log says why it ended',
+    found: ({ daemon_answers }) =>
+      daemon_answers === null ? { since: null, says: 'not running: nothing is refreshed' } : null,
+  },
 } satisfies ConditionKinds;

@@ -19,6 +19,7 @@ export const promiseTable: readonly PromiseKind[] = [
       'no-progress',
       'fill-endless',
       'daemon-silent',
+      'daemon-stopped',
     ],
   },
   { promise: 'Every product of the list is mirrored', broken_by: ['list-incomplete'] },
