@@ -158,8 +158,8 @@ async function keepSocket(
   for (;;) {
     await clock.sleep(inspectedEveryMs, signal).catch(() => undefined);
     if (signal.aborted) return;
-    if (lstatSync(address.socket, { throwIfNoEntry: false }) !== undefined) continue;
     try {
+      if (lstatSync(address.socket, { throwIfNoEntry: false }) !== undefined) continue;
       const directory = dirname(address.socket);
       if (mode === 0o600 && !existsSync(directory)) mkdirSync(directory, { mode: 0o700 });
       await listener.listenAgain(address.socket);

@@ -39,10 +39,10 @@ it('status writes each heading once, with all that belongs to it below', async (
     'Bookable',
     'Changed',
     'Outdated',
+    'Daemon',
     'Prices',
     'Closures',
     'Backup',
-    'Daemon',
   ]);
   expect(facts).toMatch(/^Closures {2}too many .*\n {10}most announced .*\n {10}1 products off sale until .*\nBackup/m);
 });

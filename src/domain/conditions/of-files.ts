@@ -172,7 +172,7 @@ export const ofFiles = {
     severity: 'warning',
     means: 'the snapshot for readers elsewhere is missing, or older than two periods of `snapshot.every`',
     todo: 'Check that the daemon runs, and the job `snapshot` in `catalogued jobs`',
-    depends_on: ['snapshot-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent', 'daemon-stopped'],
+    depends_on: ['snapshot-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
     found: ({ snapshot, at: now }) =>
       snapshot === null || snapshot.late === 0
         ? null
@@ -199,7 +199,7 @@ export const ofFiles = {
     severity: 'warning',
     means: 'the newest backup is older than two intervals of `backup.at`, or there is none',
     todo: 'Check that the daemon runs, and the job `backup` in `catalogued jobs`; `catalogued backup` makes one now',
-    depends_on: ['backup-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent', 'daemon-stopped'],
+    depends_on: ['backup-failing', 'mirror-lost', 'mirror-damaged', 'daemon-silent'],
     found: ({ backup, at: now }) =>
       backup.late === 0
         ? null
