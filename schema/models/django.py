@@ -1,4 +1,4 @@
-# Made from schema/contract.json, contract 1: what each column means stands there.
+# Made from schema/contract.json, contract 2: what each column means stands there.
 # Django 5.2 or newer: DATABASES["mirror"] = {"ENGINE": "django.db.backends.sqlite3", "NAME": "file:data/mirror.db?mode=ro", "OPTIONS": {"uri": True}}
 from django.db import models
 

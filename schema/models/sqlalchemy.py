@@ -1,4 +1,4 @@
-# Made from schema/contract.json, contract 1: what each column means stands there.
+# Made from schema/contract.json, contract 2: what each column means stands there.
 # SQLAlchemy 1.4 or newer: create_engine("sqlite:///file:data/mirror.db?mode=ro&uri=true")
 from sqlalchemy import Column, Float, Integer, Text
 from sqlalchemy.orm import declarative_base

@@ -1,4 +1,4 @@
-// Made from schema/contract.json, contract 1: what each column means stands there.
+// Made from schema/contract.json, contract 2: what each column means stands there.
 // TypeORM 0.3: new DataSource({ type: 'better-sqlite3', database: 'data/mirror.db', readonly: true, enableWAL: false, entities: [Products, …] })
 import { ViewColumn, ViewEntity } from 'typeorm';
 

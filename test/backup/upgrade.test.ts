@@ -212,7 +212,7 @@ describe('upgrade --check', () => {
     const check = await checkUpgrade(config, systemClock, unwatched.signal);
     expect(check).toMatchObject({ mirror: { from, to }, inbox: { from, to }, removed: [] });
     expect(check.contract).toEqual({ from: contractVersion, to: contractVersion });
-    expect(check.added).toEqual(['products.strapline']);
+    expect(check.added).toEqual(['products.next_version_line']);
     expect(check.needed_bytes).toBeGreaterThan(before.length);
     expect(readFileSync(test.mirror.path).equals(before)).toBe(true);
     expect(readdirSync(test.backups)).toEqual([]);

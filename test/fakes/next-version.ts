@@ -4,18 +4,18 @@ import { pathToFileURL } from 'node:url';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { packageRoot } from '../../src/package.ts';
-import type { FileKind } from '../../src/sqlite/file-kind.ts';
+import { type FileKind, schemaVersion } from '../../src/sqlite/file-kind.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
 /*
- * The version after this one, made up: a step for each of the two files, and a view with a column more. No such step exists
- * yet, and upgrades have to work before the first one does.
+ * The version after this one, made up: a step for each of the two files, and a view with a column more. Its names are no
+ * member's of the service, so that no real step adds them too.
  */
 
 const steps: Readonly<Record<'mirror' | 'inbox', string>> = {
   mirror: `-- Oldest safe version: 1.0.0
-ALTER TABLE product ADD COLUMN strapline TEXT;
-UPDATE product SET strapline = 'All of ' || title;
+ALTER TABLE product ADD COLUMN next_version_line TEXT;
+UPDATE product SET next_version_line = 'All of ' || title;
 ALTER TABLE _zone_offset RENAME TO _zone;
 ALTER TABLE _zone RENAME TO _zone_offset;
 CREATE TABLE _walk_length (resource TEXT PRIMARY KEY, rows INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -42,10 +42,14 @@ CREATE INDEX told_order_age ON told_order (told_at, order_number);
 /** Writes the schema of the next version into a directory, as schema/ is in a package. */
 export function writeNextSchema(directory: string): void {
   cpSync(new URL('schema/', packageRoot), directory, { recursive: true });
-  for (const [name, step] of Object.entries(steps)) writeFileSync(join(directory, name, '0002-next.sql'), step);
+  for (const [kind, step] of [
+    [mirrorFile, steps.mirror],
+    [inboxFile, steps.inbox],
+  ] as const)
+    writeFileSync(join(directory, kind.name, `${String(schemaVersion(kind) + 1).padStart(4, '0')}-next.sql`), step);
   const views = join(directory, 'mirror/views.sql');
   const text = readFileSync(views, 'utf8');
-  const next = text.replace(' prediscount_price,\n', ' prediscount_price, strapline,\n');
+  const next = text.replace(' prediscount_price,\n', ' prediscount_price, next_version_line,\n');
   if (next === text) throw new Error('the view products does not begin as it did');
   writeFileSync(views, next);
 }

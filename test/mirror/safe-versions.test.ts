@@ -3,17 +3,15 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { version } from '../../src/package.ts';
 import { openForReading, openForWriting } from '../../src/sqlite/database-file.ts';
 import { compareVersions, migrationsOf, oldestSafeOf } from '../../src/sqlite/file-kind.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 it.each([mirrorFile, inboxFile])(
-  'each step of the $name says its oldest safe version: none older than a step before it, none newer than this',
+  'each step of the $name says its oldest safe version, none older than a step before it',
   (kind) => {
     const said = migrationsOf(kind).map(oldestSafeOf);
     expect(said.toSorted(compareVersions)).toEqual(said);
-    expect(compareVersions(said.at(-1) ?? '', version)).toBeLessThanOrEqual(0);
   },
 );
 

@@ -13,7 +13,7 @@ import {
 import { checkoutInformation, experienceImages, images, variants } from './sale.ts';
 
 /** The contract that is declared here: raised with every addition. */
-export const contractVersion = 1;
+export const contractVersion = 2;
 
 /** Every table and view of the contract, in the order of the reference. */
 export const contract = {
