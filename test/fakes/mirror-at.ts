@@ -6,7 +6,11 @@ import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
  * views are those of the file, with nothing but their clock replaced, as temporary views of the same names.
  */
 export function openMirrorAt(path: string, now: number): Database.Database {
-  const db = openMirrorForReading(path);
+  return shownAt(openMirrorForReading(path), now);
+}
+
+/** Replaces the clock of an open mirror, of any version, in the same way. */
+export function shownAt(db: Database.Database, now: number): Database.Database {
   const views = db
     .prepare<[], { name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'")
     .all();

@@ -83,7 +83,9 @@ describe('a filled mirror and its inbox', () => {
     const index = /^(product_search|sqlite_)/;
     const kept = (rows: object) => Object.fromEntries(Object.entries(rows).filter(([name]) => !index.test(name)));
     expect(kept(contents(path, columns))).toEqual(kept(stood));
-    expect(asked(path, "SELECT next_version_line FROM products WHERE title = 'Another Name'")).toBe('All of Another Name');
+    expect(asked(path, "SELECT next_version_line FROM products WHERE title = 'Another Name'")).toBe(
+      'All of Another Name',
+    );
     const db = new Database(path);
     for (const name of ['product_search', 'search_terms'])
       db.exec(`INSERT INTO ${name} (${name}, rank) VALUES ('integrity-check', 1)`);

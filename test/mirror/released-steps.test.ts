@@ -51,7 +51,9 @@ describe('a released step of the schema', () => {
   });
 
   it('is missed where it is edited or gone, and one of a version that is released now where it has no checksum (controls)', () => {
-    const edited = steps.map((step) => (step.path === 'mirror/0001-base.sql' ? { ...step, text: `${step.text}\n` } : step));
+    const edited = steps.map((step) =>
+      step.path === 'mirror/0001-base.sql' ? { ...step, text: `${step.text}\n` } : step,
+    );
     expect(wrongIn(edited)).toEqual(['mirror/0001-base.sql']);
     expect(wrongIn(steps.filter(({ path }) => path !== 'inbox/0001-base.sql'))).toEqual(['inbox/0001-base.sql']);
     const next = { path: 'mirror/0099-1.9.0.sql', text: '-- Oldest safe version: 1.9.0\n' };

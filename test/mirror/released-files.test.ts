@@ -1,0 +1,118 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import Database from 'better-sqlite3';
+import { describe, expect, it } from 'vitest';
+import { contractVersion } from '../../src/mirror/contract/contract.ts';
+import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { tables } from '../contract/tables.ts';
+import { change, keptWorld, livedOn } from '../fakes/kept-files.ts';
+import { openMirrorAt, shownAt } from '../fakes/mirror-at.ts';
+import { openReader } from '../fakes/reader.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { filledHarness, noon, type VirtualHarness } from '../fakes/virtual-harness.ts';
+
+const fixtures = new URL('../fixtures/files/', import.meta.url);
+const kept_at = noon + livedOn;
+const minute = 60_000;
+const day = 1440 * minute;
+
+/** Two runs of one world differ in milliseconds: instants are compared by the minute. */
+const isInstant = (value: unknown): value is number => typeof value === 'number' && value > Date.parse('2026-01-01');
+
+/** Puts the files of a release where those of a mirror stand, as `testConfig` places them. */
+function putFiles(version: string, mirror: string): void {
+  const inbox = join(dirname(mirror), '../state/inbox.db');
+  for (const [name, path] of [
+    ['mirror', mirror],
+    ['inbox', inbox],
+  ] as const) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, brotliDecompressSync(readFileSync(new URL(`${version}/${name}.db.br`, fixtures))));
+  }
+}
+
+type Shown = Readonly<Record<string, readonly unknown[]>>;
+type Columns = Readonly<Record<string, readonly string[]>>;
+
+/** Returns the rows of each view at an instant, in the columns that are named; the connection is closed. */
+function rowsOf(db: Database.Database, columns: Columns): Shown {
+  const rows = Object.entries(columns).map(([view, of]) => [
+    view,
+    db
+      .prepare(`SELECT ${of.map((column) => `"${column}"`).join()} FROM ${view}`)
+      .all()
+      .map((row) => JSON.stringify(row, (_, value) => (isInstant(value) ? Math.round(value / minute) : value)))
+      .sort(),
+  ]);
+  db.close();
+  return Object.fromEntries(rows);
+}
+
+/** The columns of the contract that a version had when it was released. */
+function columnsOfContract(version: number): Columns {
+  const text = readFileSync(new URL(`../contracts/${version}.json`, fixtures), 'utf8');
+  const { views } = JSON.parse(text) as { views: Record<string, { columns: object }> };
+  return Object.fromEntries(Object.entries(views).map(([view, of]) => [view, Object.keys(of.columns)]));
+}
+
+/** What each start writes of itself. */
+const own = ['contract_version', 'schema_version', 'written_by'];
+const withoutOwn = (columns: Columns): Columns =>
+  Object.fromEntries(Object.entries(columns).map(([view, of]) => [view, of.filter((name) => !own.includes(name))]));
+
+async function readEverything(harness: VirtualHarness): Promise<void> {
+  const everything = { resources: [...resyncResources], product_ids: [], from: null, to: null };
+  const { job_id } = requestResync(harness.daemon.ports, everything);
+  await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find(job_id)?.finished_at !== null);
+}
+
+const startOn = (version: string) =>
+  filledHarness(...keptWorld, { at: kept_at, changed: (mirror) => putFiles(version, mirror) });
+
+describe.each(readdirSync(fixtures))('the mirror and the inbox of %s', (version) => {
+  it('show the same rows in each view of their contract once they are brought up to date, now and three days on', async () => {
+    using place = temporaryDirectory();
+    const old = join(place.path, 'mirror/mirror.db');
+    putFiles(version, old);
+    const before = new Database(old, { readonly: true });
+    const contract = before.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get() ?? 0;
+    before.close();
+    const columns = withoutOwn(columnsOfContract(contract));
+    const stood = [0, 3 * day].map((ms) =>
+      rowsOf(shownAt(new Database(old, { readonly: true }), kept_at + ms), columns),
+    );
+    expect(Object.values(stood[0] ?? {}).filter((rows) => rows.length > 0).length).toBeGreaterThan(15);
+    await using harness = await startOn(version);
+    const { path } = harness.daemon.mirror;
+    expect([0, 3 * day].map((ms) => rowsOf(openMirrorAt(path, kept_at + ms), columns))).toEqual(stood);
+    using reader = openReader(path);
+    expect(reader.info()).toMatchObject({ contract_version: contractVersion });
+    const bodies = harness.daemon.inbox.deliveries.after(0, 9).map(({ body }) => Buffer.from(body).toString());
+    expect(bodies).toEqual(Array(3).fill('{"products":[]}'));
+    // Control: a row that the upgrade changes is seen.
+    const db = new Database(path);
+    db.exec("UPDATE product SET title = title || ' ' WHERE title = 'Another Name'");
+    db.close();
+    expect(rowsOf(openMirrorAt(path, kept_at), columns).products).not.toEqual(stood[0]?.products);
+  });
+
+  it('are what a mirror is that this program has filled, once it has read everything', async () => {
+    await using upgraded = await startOn(version);
+    change(upgraded.sandbox.world);
+    expect(upgraded.daemon.mirror.feed).toEqual({ feed: 'goes-on' });
+    await readEverything(upgraded);
+    expect(await upgraded.compare()).toMatchObject({ differences: 0, first: [], products: 3 });
+    await using filled = await filledHarness(...keptWorld);
+    change(filled.sandbox.world);
+    await filled.liveUntil(filled.clock.now() + livedOn);
+    await readEverything(filled);
+    const columns = Object.fromEntries(
+      Object.values(tables)
+        .map(({ name, columns: of }) => [name, Object.keys(of).filter((column) => !of[column]?.byClock)] as const)
+        .filter(([, of]) => of.length > 0),
+    );
+    const at = (harness: VirtualHarness) => rowsOf(openMirrorAt(harness.daemon.mirror.path, kept_at + day), columns);
+    expect(at(upgraded)).toEqual(at(filled));
+  });
+});
