@@ -1,6 +1,7 @@
 import { rmSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { CataloguedError } from '../errors.ts';
+import { otherColumns } from './columns.ts';
 import { isOfDevelopment, ofDevelopment } from './development.ts';
 import { type FileKind, schemaVersion } from './file-kind.ts';
 import { noteOf } from './identity.ts';
@@ -88,9 +89,10 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
       ...writerOf(db, kind),
     };
   const problem = depth === 'header' ? 'ok' : db.pragma(checks[depth], { simple: true });
-  return problem === 'ok'
-    ? { condition: 'well', wrong: null }
-    : { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };
+  if (problem !== 'ok') return { condition: 'damaged', wrong: String(problem).replaceAll('\n', ' ') };
+  const other = otherColumns(db, kind, version);
+  if (other === null) return { condition: 'well', wrong: null };
+  return { condition: 'damaged', wrong: `${other}: an unreleased version or another program changed it` };
 }
 
 /** Returns the writer that a newer file names, as its contract requires. Empty if a file names none. */

@@ -81,6 +81,16 @@ const newer = (path: string) => {
   db.pragma('user_version = 99');
   db.close();
 };
+/** As an unreleased version leaves them, or somebody with a tool. */
+const otherColumns = (path: string) => {
+  const db = new Database(path);
+  db.exec(
+    path.endsWith('inbox.db')
+      ? 'ALTER TABLE delivery ADD COLUMN weight INTEGER'
+      : 'ALTER TABLE product RENAME COLUMN detail_target_ms TO detail_promise_ms',
+  );
+  db.close();
+};
 const gone = (path: string) => {
   for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
 };
@@ -139,6 +149,13 @@ describe('a file that cannot be used', () => {
       ['no mirror', ({ mirror }) => gone(mirror), 65, /there is no mirror at/, 1],
       ['a mirror of a newer version', ({ mirror }) => newer(mirror), 65, /newer catalogued \(schema 99/, 1],
       [
+        'a mirror with other columns than its version',
+        ({ mirror }) => otherColumns(mirror),
+        65,
+        /mirror\.db is damaged: table product has no column detail_target_ms, which schema \d has: /,
+        1,
+      ],
+      [
         'a text as a mirror',
         ({ mirror }) => text(mirror),
         65,
@@ -157,6 +174,13 @@ describe('a file that cannot be used', () => {
       ['an empty inbox', ({ inbox }) => emptied(inbox), 78, /belongs to another inbox.*is empty/, 1],
       ['no inbox', ({ inbox }) => gone(inbox), 78, /belongs to another inbox.*is not there/, 1],
       ['an inbox of a newer version', ({ inbox }) => newer(inbox), 65, /inbox\.db: it was written by a newer/, 1],
+      [
+        'an inbox with other columns than its version',
+        ({ inbox }) => otherColumns(inbox),
+        65,
+        /inbox\.db is damaged: table delivery has a column weight, which schema \d does not have: /,
+        1,
+      ],
       [
         'another program’s file as an inbox',
         ({ inbox }) => foreign(inbox),
@@ -210,6 +234,7 @@ describe('a file that cannot be used', () => {
     ['a mirror with damaged pages', ({ mirror }) => pages(mirror)],
     ['a mirror whose beginning is zeros', ({ mirror }) => zeroed(mirror)],
     ['a mirror of a newer version', ({ mirror }) => newer(mirror)],
+    ['a mirror with other columns than its version', ({ mirror }) => otherColumns(mirror)],
     ['another program’s file as a mirror', ({ mirror }) => foreign(mirror)],
     ['no mirror and a damaged inbox', ({ mirror, inbox }) => [gone(mirror), pages(inbox)]],
   ])('%s beside no daemon: status says what a start would, and leaves the files alone', async (_, harm) => {

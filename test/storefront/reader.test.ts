@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { openForWriting } from '../../src/sqlite/database-file.ts';
+import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
 import { CataloguedError, type Reader } from '../../src/storefront/reader.ts';
 import { nextVersion } from '../fakes/next-version.ts';
 import { openReader } from '../fakes/reader.ts';
@@ -252,7 +252,7 @@ describe('a reader', () => {
     openForWriting(path, next.mirror).close();
     expect(reader.product(7)).toEqual(before);
     const db = new Database(path);
-    expect(db.pragma('user_version', { simple: true })).toBe(2);
+    expect(db.pragma('user_version', { simple: true })).toBe(schemaVersion(next.mirror));
     db.exec('UPDATE _mirror SET contract_version = 0; DROP TABLE alternatives');
     expect(() => reader.alternatives(7)).toThrow(
       expect.objectContaining({
