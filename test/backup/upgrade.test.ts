@@ -11,7 +11,7 @@ import { instant, systemClock, systemEntropy } from '../../src/clock.ts';
 import { upgradeOn } from '../../src/commands/terminal/upgrade-progress.ts';
 import type { Config } from '../../src/config/load.ts';
 import { backupsIn } from '../../src/files/backups.ts';
-import { openInbox } from '../../src/inbox/inbox.ts';
+import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { contractVersion } from '../../src/mirror/contract/contract.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
@@ -204,13 +204,14 @@ describe('upgrade --check', () => {
   it('says what will change, measured on a copy, and leaves nothing', async () => {
     using test = place();
     const config = configOf(test);
-    const from = schemaVersion(mirrorFile);
+    const versions = () => [mirrorFile, inboxFile].map(schemaVersion);
+    const from = versions();
     openInbox(config.mirror.inbox_path, { master: null, now: instant(0) })[Symbol.dispose]();
     using _ = next.install();
     const before = readFileSync(test.mirror.path);
-    const to = schemaVersion(mirrorFile);
+    const [mirror, inbox] = versions().map((to, index) => ({ from: from[index], to }));
     const check = await checkUpgrade(config, systemClock, unwatched.signal);
-    expect(check).toMatchObject({ mirror: { from, to }, inbox: { from, to }, removed: [] });
+    expect(check).toMatchObject({ mirror, inbox, removed: [] });
     expect(check.contract).toEqual({ from: contractVersion, to: contractVersion });
     expect(check.added).toEqual(['products.next_version_line']);
     expect(check.needed_bytes).toBeGreaterThan(before.length);
