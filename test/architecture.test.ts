@@ -23,6 +23,10 @@ const migrations = ['mirror', 'inbox'].flatMap((file) =>
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
 const exported = texts.flatMap(([file, text]) => exportedTypesIn(file, text));
 
+/** Files that have Node make a directory and those above it in one call. */
+const makingManyDirectories = (found: readonly (readonly [file: string, text: string])[]) =>
+  found.filter(([, text]) => /\bmkdir(?:Sync)?\([^;]*recursive/.test(text)).map(([file]) => file);
+
 /** What a part may import, beside itself and Node; the reason stands in docs/architecture.md. */
 const allowed: Record<string, readonly string[]> = {
   // How numbers and durations are written is part of what a condition says. Of the clock only what makes an instant.
@@ -33,13 +37,14 @@ const allowed: Record<string, readonly string[]> = {
   mirror: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'package.ts'],
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
   inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'kept-listener.ts', 'listen-address.ts', 'log.ts', 'package.ts'],
-  // Of SQLite only what its errors mean: what it cannot store now waits.
+  // Of SQLite only what its errors mean: what it cannot store now waits. Images stand in directories.
   sync: [
     'domain',
     'upstream',
     'mirror',
     'sqlite/fault.ts',
     'sqlite/group-commit.ts',
+    'sqlite/make-directory.ts',
     'clock.ts',
     'errors.ts',
     'format.ts',
@@ -305,6 +310,12 @@ describe('the architecture', () => {
       'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
       'WrongShape: upstream/shape.ts, domain/schedule/plan.ts',
     ]);
+  });
+
+  it('makes directories one by one: a recursive mkdir of Node does not return on some file systems', () => {
+    expect(makingManyDirectories(texts)).toEqual([]);
+    const planted = 'mkdirSync(path, { recursive: true, mode: 0o700 });';
+    expect(makingManyDirectories([...texts, ['sync/late.ts', planted]])).toEqual(['sync/late.ts']);
   });
 
   it('keeps clock and chance in clock.ts, and the environment out of everything but the entry', () => {

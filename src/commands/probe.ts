@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { AdapterRefused, loadAdapter } from '../config/adapter.ts';
@@ -9,6 +9,7 @@ import { tryAdapter } from '../daemon/recorded-trial.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
 import { readRecording } from '../sandbox/reads/recording-file.ts';
+import { makeDirectory } from '../sqlite/make-directory.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
 import { mostCalls } from '../sync/reports/probe-calls.ts';
 import { askDaemon, configurationFor, machineFor } from './setup.ts';
@@ -99,7 +100,7 @@ function progressOf({ stderr, ifStopped }: Io): { progressed(calls: number, aski
 
 function keep(directory: string, { recorded }: ProbeReport): void {
   try {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     for (const [index, answer] of recorded.entries()) {
       const name = `${String(index + 1).padStart(2, '0')}-${answer.resource.replaceAll('_', '-')}.json`;
       writeFileSync(join(directory, name), `${JSON.stringify(answer, null, 2)}\n`);

@@ -1,10 +1,11 @@
-import { chmodSync, constants, copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { chmodSync, constants, copyFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { inboxFile } from '../inbox/inbox.ts';
 import { changeReads } from '../mirror/changes/changes.ts';
 import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
 import { isOfDevelopment } from '../sqlite/development.ts';
 import { noteOf } from '../sqlite/identity.ts';
+import { makeDirectory } from '../sqlite/make-directory.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import { sync } from '../sqlite/sync.ts';
@@ -33,7 +34,7 @@ export function movesOf(path: string, now: number): Move[] {
 }
 
 export function setAside({ from, to }: Move): void {
-  mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(to), 0o700);
   renameSync(from, to);
   sync(dirname(to));
   sync(dirname(from));

@@ -1,7 +1,8 @@
-import { accessSync, chmodSync, constants, mkdirSync, type Stats, statfsSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, type Stats, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { isWithoutRoom } from './fault.ts';
+import { type MakeOne, makeDirectory } from './make-directory.ts';
 
 /** `statfs.type` of file systems on which SQLite's WAL is not safe: its index has to be in one host's memory. */
 const networkFileSystems: Readonly<Record<number, string>> = {
@@ -25,14 +26,24 @@ export function networkFileSystem(path: string, fileSystemType = systemFileSyste
   return networkFileSystems[fileSystemType(path)] ?? null;
 }
 
+/** The parts of a disk that a test replaces. */
+export interface DirectoryDisk {
+  readonly fileSystemType?: FileSystemType;
+  readonly make?: MakeOne;
+}
+
 /**
  * Makes a directory with exactly this mode, or takes an existing one as it is. Refuses a network file system (78)
  * and a path that cannot be made or used (77).
  */
-export function prepareDirectory(path: string, mode: number, fileSystemType = systemFileSystemType): Stats {
+export function prepareDirectory(
+  path: string,
+  mode: number,
+  { fileSystemType = systemFileSystemType, make }: DirectoryDisk = {},
+): Stats {
   try {
     // mkdir subtracts the umask and inherits the setgid bit: the mode is set again. Only a directory we made is ours to set.
-    if (mkdirSync(path, { recursive: true, mode: mode & 0o777 }) !== undefined) setMode(path, mode);
+    if (makeDirectory(path, mode & 0o777, make)) setMode(path, mode);
     const kind = networkFileSystem(path, fileSystemType);
     if (kind !== null) {
       throw new CataloguedError('network-file-system', `${path} is on a network file system (${kind})`, {
@@ -58,7 +69,7 @@ function unusable(path: string, error: unknown): string {
     : `there is no directory ${path}, and it cannot be created in ${standing}: ${reasonOf(whyNotIn(standing) ?? error)}`;
 }
 
-/** Returns why nothing can be made in a directory: of a read-only file system Node's `mkdir` says ENOENT. */
+/** Returns why nothing can be made in a directory; null: nothing is known against it. */
 function whyNotIn(directory: string): unknown {
   try {
     accessSync(directory, constants.W_OK);
@@ -97,6 +108,7 @@ export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'EACCES' || code === 'EPERM') return 'permission denied';
   if (code === 'EROFS') return 'the file system is read-only';
+  if (code === 'ENOENT') return 'its file system makes no directories';
   if (code === 'ENOTDIR' || code === 'EEXIST') return 'something on its path is not a directory';
   if (isWithoutRoom(error)) return 'the disk is full, or the quota of this user is used up';
   return code ?? String(error);

@@ -71,10 +71,31 @@ it('a directory that is missing and cannot be made is called so, with where it w
   );
 });
 
+it('a directory is asked for once on a file system that answers ENOENT for ever, and refused', () => {
+  using directory = temporaryDirectory();
+  const [top, deeper] = [join(directory.path, 'top'), join(directory.path, 'top/deeper')];
+  const asked: string[] = [];
+  const make = (path: string) => {
+    asked.push(path);
+    throw Object.assign(new Error('ENOENT: no such file or directory, mkdir'), { code: 'ENOENT' });
+  };
+  const refused = expect.objectContaining({
+    code: 'directory',
+    message: `there is no directory ${deeper}, and it cannot be created in ${directory.path}: its file system makes no directories`,
+  });
+  expect(() => prepareDirectory(deeper, 0o700, { make })).toThrow(refused);
+  expect(asked).toEqual([top]);
+  // Such a file system of this machine.
+  expect(() => prepareDirectory('/proc/catalogued/deeper', 0o700)).toThrow(/cannot be created in \/proc: /);
+  // Control: on this disk both are made, with the mode.
+  expect(prepareDirectory(deeper, 0o750).mode & 0o777).toBe(0o750);
+  expect(statSync(top).mode & 0o777).toBe(0o750);
+});
+
 it('a directory on a network file system is refused, where one on a disk is taken', () => {
   using directory = temporaryDirectory();
   const refused = expect.objectContaining({ code: 'network-file-system', exitCode: 78 });
-  expect(() => prepareDirectory(directory.path, 0o700, () => 0x6969)).toThrow(refused);
+  expect(() => prepareDirectory(directory.path, 0o700, { fileSystemType: () => 0x6969 })).toThrow(refused);
   expect(prepareDirectory(directory.path, 0o700).isDirectory()).toBe(true);
 });
 

@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
@@ -16,6 +7,7 @@ import { Command } from 'commander';
 import { parseConfig } from '../../config/load.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
+import { makeDirectory } from '../../sqlite/make-directory.ts';
 import type { Io } from '../terminal/io.ts';
 import { commandPath, type Installation, type InstalledFile, installedFiles, isHidden, placesOf } from './files.ts';
 
@@ -210,7 +202,7 @@ function refuse({ program, node }: Installation): void {
 }
 
 function write({ path, text, mode }: Pick<InstalledFile, 'path' | 'text' | 'mode'>): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  makeDirectory(dirname(path), 0o755);
   // A file that holds a key is never open to others, not even while it is written.
   writeFileSync(path, text, { mode });
   chmodSync(path, mode);

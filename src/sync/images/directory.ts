@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, unlinkSync } from 'node:fs';
+import { existsSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open, opendir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Entropy, newId } from '../../clock.ts';
 import { filePattern } from '../../domain/catalogue/image-file.ts';
 import { isWithoutRoom } from '../../sqlite/fault.ts';
+import { makeDirectory } from '../../sqlite/make-directory.ts';
 
 /**
  * Thrown when the image directory cannot be used: it is full, read-only, or not ours. The mirror does not depend on it.
@@ -52,7 +53,7 @@ export function imageDirectory(path: string, entropy: Entropy): ImageDirectory {
     writing.add(name);
     try {
       // Readers belong to the directory's group, as with the mirror.
-      mkdirSync(path, { recursive: true, mode: 0o750 });
+      makeDirectory(path, 0o750);
       return await open(join(path, name), 'wx', 0o640);
     } catch (error) {
       writing.delete(name);
@@ -62,11 +63,11 @@ export function imageDirectory(path: string, entropy: Entropy): ImageDirectory {
 
   async function place(temporary: string, file: string): Promise<void> {
     const final = join(path, file);
-    const made = mkdirSync(dirname(final), { recursive: true, mode: 0o750 });
+    const made = makeDirectory(dirname(final), 0o750);
     await rename(temporary, final);
     await syncDirectory(dirname(final));
     // A new directory is an entry of its parent, which must be synced.
-    if (made !== undefined) await Promise.all([syncDirectory(dirname(dirname(final))), syncDirectory(path)]);
+    if (made) await Promise.all([syncDirectory(dirname(dirname(final))), syncDirectory(path)]);
   }
 
   async function begin(): Promise<IncomingFile> {
