@@ -50,14 +50,23 @@ async function run(): Promise<void> {
   const { main, commandNamed, report, Stopped } = await import('./commands/main.ts');
   const args = process.argv.slice(2);
   const stopping = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      // A second signal ends the program at once, also a daemon that drains.
-      const stopped = new Stopped(signal);
-      if (stopping.signal.aborted) process.exit(stopped.exitCode);
-      stopping.abort(stopped);
-    });
-  }
+  let isAtOnce = false;
+  const stop = (signal: 'SIGINT' | 'SIGTERM') => {
+    // A second signal ends the program at once, also a daemon that drains.
+    const stopped = new Stopped(signal);
+    if (isAtOnce || stopping.signal.aborted) process.exit(stopped.exitCode);
+    stopping.abort(stopped);
+  };
+  // No listener of ours hears a signal while SQLite or the disk is busy: where nothing has to be finished, the system ends the
+  // process. Only process 1 of a container it does not end.
+  const finishesOnSignal = (finishes: boolean) => {
+    isAtOnce = !finishes;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.off(signal, stop);
+      if (finishes || process.pid === 1) process.on(signal, stop);
+    }
+  };
+  finishesOnSignal(commandNamed(args) !== 'run');
   // SIGHUP asks a daemon to reload. Any other command has lost its terminal: it ends in order, and a second SIGHUP does
   // not hurry it.
   process.on('SIGHUP', () => {
@@ -81,7 +90,7 @@ async function run(): Promise<void> {
     if (commandNamed(args) !== 'run') process.exit(error.code === 'EPIPE' ? 0 : 74);
   });
   const { stdout, stderr, env } = process;
-  const io = { stdout, stderr, env, signal: stopping.signal, onHangup };
+  const io = { stdout, stderr, env, signal: stopping.signal, onHangup, finishesOnSignal };
   // Uncaught errors are reported like any other, and nothing half done is saved.
   process.on('uncaughtException', (error) => process.exit(report(error, io, commandNamed(args))));
   process.exitCode = await main(args, io);

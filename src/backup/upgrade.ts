@@ -8,7 +8,7 @@ import { makeInChild } from './in-child.ts';
 import { type BackupOrder, bytesOf, type MadeBackup, unfinishedBytes } from './make.ts';
 import { schemaSteps } from './schema-steps.ts';
 
-/** Phase of an upgrade: it copies both files (`done` of `total` bytes), or changes them, which nothing interrupts. */
+/** Phase of an upgrade: it copies both files (`done` of `total` bytes), or changes them, in one transaction. */
 export type UpgradeProgress =
   | { readonly phase: 'backup'; readonly done: number; readonly total: number }
   | { readonly phase: 'change' };

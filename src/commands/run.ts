@@ -33,7 +33,11 @@ export function runCommand(io: Io): Command {
       };
       const log = createLog('info', io.stdout);
       const machine = thisMachine(log, {
-        upgrade: upgradeOn(io, (says, phase) => supervision.starting(says, moreTimeMs[phase])),
+        upgrade: upgradeOn(io, (says, phase) => {
+          // Half a backup is removed. A change of the schema is rolled back, whatever ends it.
+          io.finishesOnSignal?.(phase === 'backup');
+          return supervision.starting(says, moreTimeMs[phase]);
+        }),
       });
       let current: ReloadingDaemon<Running>['current'] = () => null;
       const supervision = superviseAs({
@@ -45,7 +49,11 @@ export function runCommand(io: Io): Command {
       await using reloading = await startReloading({
         machine,
         load,
-        start: startInstance,
+        start: async (...order) => {
+          const running = await startInstance(...order);
+          io.finishesOnSignal?.(true);
+          return running;
+        },
         reloading: (phase) => supervision.say(phase === 'begins' ? 'reloading' : 'ready'),
       });
       current = () => reloading.current();

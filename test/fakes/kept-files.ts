@@ -1,6 +1,6 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { instant } from '../../src/clock.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
@@ -25,6 +25,21 @@ export function change(world: World): void {
   edited.title = 'Another Name';
   withdrawn.withdrawn = true;
   world.disable(closed.id, { reason: 'out_of_season', expected_reopening: 'more_than_month' });
+}
+
+/** The directory of those files: one of each version. */
+export const keptFiles = new URL('../fixtures/files/', import.meta.url);
+
+/** Puts the files of a release where those of a mirror stand, as `testConfig` places them. */
+export function putFiles(version: string, mirror: string): void {
+  const inbox = join(dirname(mirror), '../state/inbox.db');
+  for (const [name, path] of [
+    ['mirror', mirror],
+    ['inbox', inbox],
+  ] as const) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(path, brotliDecompressSync(readFileSync(new URL(`${version}/${name}.db.br`, keptFiles))));
+  }
 }
 
 /** Stores deliveries, which wait. */

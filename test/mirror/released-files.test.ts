@@ -1,36 +1,22 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { brotliDecompressSync } from 'node:zlib';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { contractVersion } from '../../src/mirror/contract/contract.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { tables } from '../contract/tables.ts';
-import { change, keptWorld, livedOn } from '../fakes/kept-files.ts';
+import { change, keptFiles, keptWorld, livedOn, putFiles } from '../fakes/kept-files.ts';
 import { openMirrorAt, shownAt } from '../fakes/mirror-at.ts';
 import { openReader } from '../fakes/reader.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { filledHarness, noon, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
-const fixtures = new URL('../fixtures/files/', import.meta.url);
 const kept_at = noon + livedOn;
 const minute = 60_000;
 const day = 1440 * minute;
 
 /** Two runs of one world differ in milliseconds: instants are compared by the minute. */
 const isInstant = (value: unknown): value is number => typeof value === 'number' && value > Date.parse('2026-01-01');
-
-/** Puts the files of a release where those of a mirror stand, as `testConfig` places them. */
-function putFiles(version: string, mirror: string): void {
-  const inbox = join(dirname(mirror), '../state/inbox.db');
-  for (const [name, path] of [
-    ['mirror', mirror],
-    ['inbox', inbox],
-  ] as const) {
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, brotliDecompressSync(readFileSync(new URL(`${version}/${name}.db.br`, fixtures))));
-  }
-}
 
 type Shown = Readonly<Record<string, readonly unknown[]>>;
 type Columns = Readonly<Record<string, readonly string[]>>;
@@ -51,7 +37,7 @@ function rowsOf(db: Database.Database, columns: Columns): Shown {
 
 /** The columns of the contract that a version had when it was released. */
 function columnsOfContract(version: number): Columns {
-  const text = readFileSync(new URL(`../contracts/${version}.json`, fixtures), 'utf8');
+  const text = readFileSync(new URL(`../fixtures/contracts/${version}.json`, import.meta.url), 'utf8');
   const { views } = JSON.parse(text) as { views: Record<string, { columns: object }> };
   return Object.fromEntries(Object.entries(views).map(([view, of]) => [view, Object.keys(of.columns)]));
 }
@@ -70,7 +56,7 @@ async function readEverything(harness: VirtualHarness): Promise<void> {
 const startOn = (version: string) =>
   filledHarness(...keptWorld, { at: kept_at, changed: (mirror) => putFiles(version, mirror) });
 
-describe.each(readdirSync(fixtures))('the mirror and the inbox of %s', (version) => {
+describe.each(readdirSync(keptFiles))('the mirror and the inbox of %s', (version) => {
   it('show the same rows in each view of their contract once they are brought up to date, now and three days on', async () => {
     using place = temporaryDirectory();
     const old = join(place.path, 'mirror/mirror.db');

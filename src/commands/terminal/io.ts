@@ -7,6 +7,8 @@ export interface Io {
   readonly signal: AbortSignal;
   /** Calls the listener at each SIGHUP that the daemon gets. */
   onHangup?(listener: () => void): Disposable;
+  /** With `false`, SIGINT and SIGTERM end the process at once, as in a start of the daemon; with `true`, they abort `signal`. */
+  finishesOnSignal?(finishes: boolean): void;
   /** Called if the printed answer is no: the exit code is 1. */
   answerIsNo(): void;
   /** Called by a command that runs until it is stopped: a signal is its proper end, and the exit code is 0. */
