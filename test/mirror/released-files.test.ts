@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { contractVersion } from '../../src/mirror/contract/contract.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { tables } from '../contract/tables.ts';
 import { change, keptFiles, keptWorld, livedOn, putFiles } from '../fakes/kept-files.ts';
@@ -35,11 +37,60 @@ function rowsOf(db: Database.Database, columns: Columns): Shown {
   return Object.fromEntries(rows);
 }
 
+/** Returns the contract that a mirror names. */
+function contractOf(path: string): number {
+  const db = new Database(path, { readonly: true });
+  const found = db.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get();
+  db.close();
+  return found ?? 0;
+}
+
 /** The columns of the contract that a version had when it was released. */
 function columnsOfContract(version: number): Columns {
   const text = readFileSync(new URL(`../fixtures/contracts/${version}.json`, import.meta.url), 'utf8');
   const { views } = JSON.parse(text) as { views: Record<string, { columns: object }> };
   return Object.fromEntries(Object.entries(views).map(([view, of]) => [view, Object.keys(of.columns)]));
+}
+
+/** A column that the service sends, by its view and its path in the view's document. */
+interface Sent {
+  readonly view: string;
+  readonly column: string;
+  readonly from: string;
+}
+
+/** Returns the columns from a document that are in today's contract and not in an older one. */
+function sentSince(columns: Columns): Sent[] {
+  return Object.values(tables).flatMap(({ name: view, columns: of }) =>
+    'document' in of
+      ? Object.entries(of).flatMap(([column, { from }]) =>
+          from === undefined || columns[view]?.includes(column) ? [] : [{ view, column, from }],
+        )
+      : [],
+  );
+}
+
+/** Has the service have sent a member all along: it stands in every stored document. */
+function plant(path: string, sent: readonly Sent[]): void {
+  const db = new Database(path);
+  const stored = db.prepare<[], string>(
+    `SELECT t.name FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c
+     WHERE t.schema = 'main' AND t.type = 'table' AND c.name = 'document' AND c.type = 'TEXT'`,
+  );
+  for (const table of stored.pluck().all())
+    for (const { from } of sent)
+      db.prepare(`UPDATE ${table} SET document = json_set(document, ?, 1) WHERE json_valid(document)`).run(from);
+  db.close();
+}
+
+/** Returns the columns that are NULL although the document of their row has a value. */
+function unfilled(path: string, sent: readonly Sent[]): string[] {
+  const db = openMirrorAt(path, kept_at);
+  const found = sent.filter(({ view, column, from }) =>
+    db.prepare(`SELECT 1 FROM ${view} WHERE "${column}" IS NULL AND json_type(document, ?) <> 'null'`).get(from),
+  );
+  db.close();
+  return found.map(({ view, column }) => `${view}.${column}`);
 }
 
 /** What each start writes of itself. */
@@ -61,10 +112,7 @@ describe.each(readdirSync(keptFiles))('the mirror and the inbox of %s', (version
     using place = temporaryDirectory();
     const old = join(place.path, 'mirror/mirror.db');
     putFiles(version, old);
-    const before = new Database(old, { readonly: true });
-    const contract = before.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get() ?? 0;
-    before.close();
-    const columns = withoutOwn(columnsOfContract(contract));
+    const columns = withoutOwn(columnsOfContract(contractOf(old)));
     const stood = [0, 3 * day].map((ms) =>
       rowsOf(shownAt(new Database(old, { readonly: true }), kept_at + ms), columns),
     );
@@ -81,6 +129,18 @@ describe.each(readdirSync(keptFiles))('the mirror and the inbox of %s', (version
     db.exec("UPDATE product SET title = title || ' ' WHERE title = 'Another Name'");
     db.close();
     expect(rowsOf(openMirrorAt(path, kept_at), columns).products).not.toEqual(stood[0]?.products);
+  });
+
+  it('have each column that the service sends filled from the documents that were stored before it', () => {
+    using place = temporaryDirectory();
+    const path = join(place.path, 'mirror/mirror.db');
+    putFiles(version, path);
+    const added = sentSince(columnsOfContract(contractOf(path)));
+    // Control: no step fills a column that stood before.
+    const before: Sent = { view: 'products', column: 'promo_label', from: '$.promo_label' };
+    plant(path, [...added, before]);
+    openForWriting(path, mirrorFile).close();
+    expect(unfilled(path, [...added, before])).toEqual(['products.promo_label']);
   });
 
   it('are what a mirror is that this program has filled, once it has read everything', async () => {
