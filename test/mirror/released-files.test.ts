@@ -93,6 +93,10 @@ function unfilled(path: string, sent: readonly Sent[]): string[] {
   return found.map(({ view, column }) => `${view}.${column}`);
 }
 
+/** Whether a column tells when something was read or changed, and not what. */
+const isHistory = (column: string, { byClock }: { readonly byClock?: true } = {}) =>
+  byClock === true || column === 'changed_at';
+
 /** What each start writes of itself. */
 const own = ['contract_version', 'schema_version', 'written_by'];
 const withoutOwn = (columns: Columns): Columns =>
@@ -155,7 +159,12 @@ describe.each(readdirSync(keptFiles))('the mirror and the inbox of %s', (version
     await readEverything(filled);
     const columns = Object.fromEntries(
       Object.values(tables)
-        .map(({ name, columns: of }) => [name, Object.keys(of).filter((column) => !of[column]?.byClock)] as const)
+        // The sandbox of today may send more than that of the release: then each document has changed once more.
+        .filter(({ name }) => name !== 'changes')
+        .map(
+          ({ name, columns: of }) =>
+            [name, Object.keys(of).filter((column) => !isHistory(column, of[column]))] as const,
+        )
         .filter(([, of]) => of.length > 0),
     );
     const at = (harness: VirtualHarness) => rowsOf(openMirrorAt(harness.daemon.mirror.path, kept_at + day), columns);
