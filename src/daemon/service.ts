@@ -66,6 +66,7 @@ export function connectService(
     clock,
     connections: connectionsFor(budget.concurrency),
     heard,
+    offset: () => (clock.look().asks ? null : ownClock.offset()),
     late: (ms) => limiter.late(ms),
     maySend: () => leadership?.trusted() ?? true,
   });

@@ -187,10 +187,11 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
       const how = { known_hash: whole ? null : known, ...(names.length > 0 ? { hashOf } : {}) };
       const outcome = await asker.send(prepared, { ...within, signal: turn, ...how });
       if (outcome.kind !== 'answer') return outcome;
-      const { sent_at, bytes, text } = outcome;
+      const { sent_at, called_at = sent_at, bytes, text } = outcome;
+      const came = { sent_at, called_at, bytes };
       received.all += bytes;
       const isKnown = outcome.hash === known;
-      if (isKnown && !whole) return { kind: 'unchanged', hash: `${prefix}${known}`, sent_at, bytes };
+      if (isKnown && !whole) return { kind: 'unchanged', hash: `${prefix}${known}`, ...came };
       try {
         const value = decode(outcome, asker);
         const found = passing(value);
@@ -198,11 +199,11 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
         const same = suspected.join() === names.join();
         const fingerprint = same ? outcome.hash : members.of([Buffer.from(text)], suspected);
         const hash = `${prefix}${fingerprint}`;
-        if (known === null || !('product_id' in question)) return { kind: 'read', value, hash, sent_at, bytes };
+        if (known === null || !('product_id' in question)) return { kind: 'read', value, hash, ...came };
         const { product_id } = question;
         const decoded = { product_id, before: known, after: fingerprint, passing: found };
         const stored = (changed: boolean) => members.stored(decoded, changed);
-        return { kind: 'read', value, hash, sent_at, bytes, stored };
+        return { kind: 'read', value, hash, ...came, stored };
       } catch (error) {
         return asker.undecodable(question, error, text);
       }

@@ -11,6 +11,7 @@ import { connectorOverSameMemory } from './read-memory.ts';
 import { errorBodyBytes, exampleOf, line, redirectTarget, refusalText, withoutKey } from './refusal.ts';
 import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
+import { offsetUsedMs } from './service-clock.ts';
 
 export interface HttpOptions {
   /** The service's origin; a path in it is not used. */
@@ -28,6 +29,8 @@ export interface HttpOptions {
   readonly clock: Clock;
   /** Called with each answer: by how many milliseconds the service's clock is ahead of ours; null: it has no `Date`. */
   readonly heard?: (offset_ms: number | null) => void;
+  /** Returns by how many milliseconds the service's clock is ahead of ours; null: it is not known, or clocks are doubted. */
+  readonly offset?: () => number | null;
   /** Called with each request that is sent: for how many milliseconds it had to wait for a connection. */
   readonly late?: (ms: number) => void;
   /** Asked right before a request is sent: one for which the process stood still may be another's by then. Absent: always. */
@@ -123,7 +126,11 @@ export function createHttp(options: HttpOptions): Http {
     /** Returns what the head, and the body if it came, mean; null where neither says it. */
     const meaning = (body: readonly Buffer[] | null): Outcome | RefusedText | null => {
       if (said.verdict === 'done')
-        return read([], { known_hash, hashOf }, { status: said.head?.statusCode ?? 0, sent_at: sentAt(sent, clock) });
+        return read(
+          [],
+          { known_hash, hashOf },
+          { status: said.head?.statusCode ?? 0, ...madeAt(said.head, sent, options) },
+        );
       if (said.head === null || body === null) return said.verdict;
       const encoding = header(said.head, 'content-encoding');
       if (said.verdict?.kind === 'failed' && said.verdict.code === 'not-json-type')
@@ -131,7 +138,7 @@ export function createHttp(options: HttpOptions): Http {
       if (said.verdict !== null) return said.verdict;
       const { statusCode: status } = said.head;
       if (status >= 400) return { kind: 'refused-text', status, text: refusalText(body, encoding) };
-      const came = { status, sent_at: sentAt(sent, clock) };
+      const came = { status, ...madeAt(said.head, sent, options) };
       return cleaned(read(inflate(body, encoding, max_bytes), { known_hash, hashOf }, came), query);
     };
     const asked_at = clock.monotonic();
@@ -169,11 +176,37 @@ function sentAt({ at, boot }: { at: Instant; boot: number }, clock: Clock): Inst
   return Math.abs(moved) > movedMs ? instant(at + moved) : at;
 }
 
+/** An older answer of a cache is taken for one of this age: a cache that keeps for longer is no cache of a catalogue. */
+const oldestMs = 15 * 60_000;
+
+/**
+ * Returns when a request was sent, and when its answer was made: earlier by the age that a cache names, or by which its
+ * `Date` lags behind the service's clock. A cache that names no age sends the `Date` of the answer that it has kept.
+ */
+function madeAt(
+  head: Head | null,
+  sent: { at: Instant; boot: number },
+  { clock, offset = () => null }: HttpOptions,
+): { sent_at: Instant; called_at: Instant } {
+  const called_at = sentAt(sent, clock);
+  if (head === null) return { sent_at: called_at, called_at };
+  const [date, ahead] = [Date.parse(header(head, 'date') ?? ''), offset()];
+  const lag = ahead === null || !Number.isFinite(date) ? 0 : called_at + ahead - date;
+  // A lag of some seconds is the second that the header rounds to, and the way.
+  const age = Math.max(ageMs(head), lag > offsetUsedMs ? lag : 0);
+  return { sent_at: instant(called_at - Math.min(age, oldestMs)), called_at };
+}
+
+/** Returns for how many milliseconds a cache has kept an answer; 0 where none says so. */
+function ageMs(head: Head): number {
+  const age = Number(header(head, 'age') ?? 0);
+  return Number.isFinite(age) && age > 0 ? age * 1000 : 0;
+}
+
 function hear(response: Head, { heard, clock }: HttpOptions): void {
   const date = Date.parse(header(response, 'date') ?? '');
   // A cache in between sends the date of the answer that it has kept, and for how long.
-  const age = Number(header(response, 'age') ?? 0);
-  const kept = Number.isFinite(age) && age > 0 ? age * 1000 : 0;
+  const kept = ageMs(response);
   // The header has whole seconds: half of one is the best guess.
   heard?.(Number.isFinite(date) ? date + kept + 500 - clock.now() : null);
 }
@@ -210,7 +243,7 @@ function judgeHead(
 function read(
   parts: readonly Buffer[] | Failed,
   { known_hash, hashOf }: { readonly known_hash: string | null; readonly hashOf: typeof sha256 },
-  came: { readonly status: number; readonly sent_at: Instant },
+  came: { readonly status: number; readonly sent_at: Instant; readonly called_at: Instant },
 ): Outcome {
   if ('kind' in parts) return parts;
   const hash = hashOf(parts);

@@ -23,7 +23,7 @@ export type FailureCode =
 export type Outcome =
   /**
    * A complete body of JSON's type: its text (empty where its hash was known before), the hash and size of its bytes after
-   * inflating, and when it was asked for.
+   * inflating, when it was made, and when it was asked for.
    */
   | {
       readonly kind: 'answer';
@@ -32,7 +32,10 @@ export type Outcome =
       /** The sha256, hexadecimal, or the fingerprint that was asked for (`passing-members.ts`). */
       readonly hash: string;
       readonly bytes: number;
+      /** When the service made it: when it was asked for, or earlier by the age of an answer from a cache. */
       readonly sent_at: Instant;
+      /** When it was asked for; left out: at `sent_at`. */
+      readonly called_at?: Instant;
     }
   /**
    * Back-pressure: nobody calls before `until` (null: the service did not say), and no record has failed, unless what was

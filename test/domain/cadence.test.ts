@@ -6,7 +6,6 @@ import {
   dueByWorth,
   dueForIncomingDate,
   dueNeverFetched,
-  lookPastCaches,
   reopeningLook,
 } from '../../src/domain/schedule/cadence.ts';
 import type { RecordKey } from '../../src/domain/schedule/record.ts';
@@ -113,9 +112,5 @@ describe('a product off sale', () => {
 
   it('is left to its cadence where that comes first', () => {
     expect(reopeningLook(null, now, hour)).toBe(null);
-  });
-
-  it('is looked at once more when no cache can still hold what was read after a notification', () => {
-    expect(lookPastCaches(now)).toEqual({ at: now + hour / 6, reason: 'reopening-look' });
   });
 });

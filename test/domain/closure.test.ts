@@ -28,16 +28,24 @@ describe('a read about a closed product', () => {
     ['that says disabled after one that said available', { available_at: at + 1 }, 'disabled', at + minute, 'confirmed'],
     ['that says available', {}, 'enabled', at + 1, 'available-once'],
     ['that says so again too soon', { available_at: at + 1 }, 'enabled', at + minute, 'undecided'],
-    ['that says so again a minute later', { available_at: at + 1 }, 'enabled', at + 1 + minute, 'undone'],
+    ['that says so again a minute later', { available_at: at + 1 }, 'enabled', at + 1 + minute, 'undecided'],
+    ['that says so again when no cache has the old state', { available_at: at + 1 }, 'enabled', at + 12 * minute, 'undone'],
+    ['that says so once when no cache has the old state', {}, 'enabled', at + 12 * minute, 'available-once'],
+    ['that decides between two announced states', { available_at: at - minute }, 'enabled', at + 1, 'undone'],
     ['that says available after one that said disabled', { confirmed_at: at + 1 }, 'enabled', at + 2, 'reopened'],
+    ['that was made before the one that said disabled', { confirmed_at: at + 5 }, 'enabled', at + 2, 'undecided'],
   ])('%s', (_, facts, is, sent_at, verdict) => {
     expect(judge(closure(facts), is, sent_at)).toBe(verdict);
   }); // biome-ignore format: a table
 
-  it('is due at once, a minute after one that said available, and not at all when it was confirmed', () => {
-    expect(confirmAt(closure())).toBe(at);
-    expect(confirmAt(closure({ available_at: at + 5 }))).toBe(at + 5 + minute);
-    expect(confirmAt(closure({ confirmed_at: at + 5 }))).toBeNull();
+  it('is due 2 and 12 minutes after the notification, and not at all when it was confirmed', () => {
+    const next = (sent_at: number, now: number) => confirmAt(closure(), { sent_at, now });
+    expect(next(at + 1, at + 5)).toBe(at + 2 * minute);
+    expect(next(at + 1, at + 2 * minute)).toBe(at + 12 * minute);
+    expect(next(at + 12 * minute, at + 12 * minute)).toBe(at + 13 * minute);
+    // A cache has kept its answer since before the notification.
+    expect(next(at - minute, at + 12 * minute)).toBe(at + 17 * minute);
+    expect(confirmAt(closure({ confirmed_at: at + 5 }), { sent_at: at, now: at })).toBeNull();
   });
 });
 

@@ -132,16 +132,16 @@ describe('where only the calls of the specification exist', () => {
     expect(mirror.schedule.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
-  it('a closure that is not true is undone by two reads of its page, a minute apart', async () => {
+  it('a closure that is not true is undone by three reads of its page, twelve minutes after it', async () => {
     await using test = await filled();
     const id = test.ids.at(-1) ?? 0;
     await test.post(notificationOf(id, disabled({})));
     await test.live(30_000);
     expect(test.product(id)).toMatchObject({ sellable: 0 });
-    await test.live(2 * minute);
+    await test.live(13 * minute);
     expect(test.product(id)).toEqual(open);
     expect(new Set(test.pages).size).toBe(1);
-    expect(test.pages).toHaveLength(2);
+    expect(test.pages).toHaveLength(3);
   });
 
   it('a list that has become incomplete is walked at most once in ten minutes for notifications that it cannot answer', async () => {

@@ -27,7 +27,7 @@ export function isAwaited(documents: readonly Members[], updated: readonly Updat
  * Returns whether two JSON values are equal. Texts may differ in their line endings, which updates and reads send
  * differently.
  */
-function isSame(one: unknown, other: unknown): boolean {
+export function isSame(one: unknown, other: unknown): boolean {
   if (typeof one === 'string' && typeof other === 'string') return plain(one) === plain(other);
   return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -140,14 +140,6 @@ export function reopeningLook(expected_reopening: string | null, read_at: number
 /** Highest age of an answer from a service's own caches. */
 export const cachedMs = 10 * 60_000;
 
-/**
- * Returns the next read of a product that is still off sale in the read after a notification. The notification may have
- * meant that it is open again, and reads come from caches while notifications do not.
- */
-export function lookPastCaches(read_at: number): Due {
-  return { at: instant(read_at + cachedMs), reason: 'reopening-look' };
-}
-
 /** Returns a number in [0, 1) that depends only on the record. */
 function phase({ resource, product_id, edition, part }: RecordKey): number {
   return Number.parseInt(hash('sha1', `${resource} ${product_id} ${edition} ${part}`).slice(0, 8), 16) / 2 ** 32;

@@ -121,6 +121,7 @@ export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>,
     case 'order-failed':
       return 'checkout';
     case 'notified':
+    case 'not-shown-yet':
     case 'closure-unconfirmed':
     case 'requested':
     case 'order-recheck':

@@ -9,6 +9,8 @@ export type DueReason =
   | 'never-fetched'
   /** A notification announced that its product has changed (specification §6). */
   | 'notified'
+  /** It does not show what a notification announced: a cache may have answered (domain/push/news.ts). */
+  | 'not-shown-yet'
   /** A notification closed its product, and no read has decided yet: goes first. */
   | 'closure-unconfirmed'
   /** Nothing could be received for longer than the service retries, so covered products are read again. */
@@ -97,8 +99,8 @@ export interface Due {
 /** Largest tolerated lead of a stored instant. One further in the future was written by a wrong clock. */
 export const futureToleranceMs = 5 * 60 * 1000;
 
-/** Longest time that a read takes, in milliseconds. */
-export const longestReadMs = 10 * 60 * 1000;
+/** Longest time between an answer's making, of which a cache may have it, and its being stored, in milliseconds. */
+export const longestReadMs = 25 * 60 * 1000;
 
 /**
  * Returns whether an answer to a request sent at `sent_at` may replace the one stored at `stored_at`. A stored

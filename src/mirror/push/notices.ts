@@ -1,4 +1,5 @@
 import type { Instant } from '../../clock.ts';
+import type { ShownDocument } from '../../domain/push/news.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
 import { textResources } from '../../domain/schedule/resources.ts';
@@ -34,7 +35,7 @@ export interface NoticeReads {
   /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
   unshown(from: Instant, to: Instant): Pick<AnnouncedUpdates, 'products' | 'since'>;
   /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
-  documentsOf(product_id: number): string[];
+  documentsOf(product_id: number): ShownDocument[];
   /** Returns the expected notices whose notifications are overdue. */
   ripe(found_before: Instant): ExpectedNotice[];
   /** Returns the subscriptions that cover the product and were asked to announce such changes. */
@@ -130,20 +131,27 @@ function announcedUpdates(db: Reads): NoticeReads['updates'] {
 }
 
 function documentsOf(db: Reads): NoticeReads['documentsOf'] {
-  const documents = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+  const documents = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('product')
-      .select('document')
+      .select([sql.lit('product_detail').as('resource'), 'language', 'document'])
       .where('product_id', '=', product_id)
       .unionAll(
         query
           .selectFrom('checkout')
-          .select('document')
+          .select([sql.lit('checkout_information').as('resource'), 'language', 'document'])
           .where('product_id', '=', product_id)
           .whereRef('language_shown', '=', 'language'),
       ),
   );
-  return (product_id) => documents.all({ product_id }).filter((document) => document !== null);
+  return (product_id) =>
+    documents
+      .all({ product_id })
+      .flatMap(({ resource, language, document }) =>
+        document === null
+          ? []
+          : [{ resource: resource as ShownDocument['resource'], language, document: JSON.parse(document) }],
+      );
 }
 
 const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.changed_at >= n.received_at)`;
@@ -183,7 +191,7 @@ function unshownUpdates(db: Reads): NoticeReads['unshown'] {
   return (from, to) => counts.get({ from, to }) ?? { products: 0, since: null };
 }
 
-const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at', 'awaited'] as const;
+const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at', 'awaited', 'awaits'] as const;
 const expected = ['product_id', 'change_type', 'since_at', 'found_at'] as const;
 
 export function noticeTable(db: Writes): NoticeTable {
@@ -194,7 +202,7 @@ export function noticeTable(db: Writes): NoticeTable {
       .onConflict((known) =>
         known
           .columns(['subscription_id', 'product_id', 'change_type'])
-          .doUpdateSet({ received_at: notice.received_at, awaited: notice.awaited }),
+          .doUpdateSet({ received_at: notice.received_at, awaited: notice.awaited, awaits: notice.awaits }),
       ),
   );
   const expect = db.change((notice: Bound<ExpectedNotice>) =>

@@ -15,7 +15,7 @@ import { isRecord, type Planned, planned, triggeredApartMs } from './record-rows
 
 /** Results of reads of a record. */
 export interface RecordOutcomes {
-  /** A request sent at `sent_at` was answered and stored. The record leaves its job, unless that was requested later. */
+  /** A request sent at `called_at` was answered and stored. The record leaves its job, unless that was requested later. */
   fetched(key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>, read: FetchedRead): void;
   /** Records that a failed order shows a change since the last read, and the updated estimate. */
   told(key: RecordKey, at: Instant, volatility: Volatility): void;
@@ -38,7 +38,10 @@ export interface RecordOutcomes {
 }
 
 export interface FetchedRead {
+  /** When the answer was made. */
   readonly sent_at: Instant;
+  /** When the request was sent: later, where a cache had the answer. Left out: at `sent_at`. */
+  readonly called_at?: Instant;
   readonly changed: boolean;
   readonly body_hash: string | null;
   readonly stale_at: Instant;
@@ -118,6 +121,7 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
 
 type Fetched = RecordKey &
   Planned &
+  Required<Pick<FetchedRead, 'called_at'>> &
   Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at' | 'shows'> &
   Pick<Tables['_record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
 
@@ -150,17 +154,18 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
   return (key, { due, changed, volatility, ...read }) => {
     const { shape, exposure } = volatility ?? { shape: null, exposure: null };
     const reason = key.due_reason;
-    mark.run({ ...key, ...read, ...planned(key, due), reason, changed: changed ? 1 : 0, shape, exposure });
+    const { called_at = read.sent_at } = read;
+    mark.run({ ...key, ...read, called_at, ...planned(key, due), reason, changed: changed ? 1 : 0, shape, exposure });
   };
 }
 
 /** A job that waits for the record was requested after the request was sent: the answer is older than the question. */
-function askedSince({ sent_at }: Bound<Fetched>): RawBuilder<0 | 1> {
+function askedSince({ called_at }: Bound<Fetched>): RawBuilder<0 | 1> {
   // A job that was requested later than a read lasts did not come during the read: the clock was wrong.
-  const latest = sql`${sent_at} + ${sql.lit(longestReadMs)}`;
+  const latest = sql`${called_at} + ${sql.lit(longestReadMs)}`;
   return sql<
     0 | 1
-  >`job_id is not null and (select requested_at from _job as j where j.job_id = _record.job_id) between ${sent_at} + 1 and ${latest}`;
+  >`job_id is not null and (select requested_at from _job as j where j.job_id = _record.job_id) between ${called_at} + 1 and ${latest}`;
 }
 
 /**
@@ -168,11 +173,11 @@ function askedSince({ sent_at }: Bound<Fetched>): RawBuilder<0 | 1> {
  * answered.
  */
 function dueUnlessNotified(eb: ExpressionBuilder<Schema, '_record'>, bound: Bound<Fetched>) {
-  const { sent_at } = bound;
+  const { called_at } = bound;
   // A notification that is later did not come during the read: the clock was wrong.
-  const latest = sql<Instant>`${sent_at} + ${sql.lit(longestReadMs)}`;
-  const notified = eb.and([eb('notified_at', '>=', sent_at), eb('notified_at', '<=', latest)]);
-  const told = eb.and([eb('told_at', '>', sent_at), eb('told_at', '<=', latest)]);
+  const latest = sql<Instant>`${called_at} + ${sql.lit(longestReadMs)}`;
+  const notified = eb.and([eb('notified_at', '>=', called_at), eb('notified_at', '<=', latest)]);
+  const told = eb.and([eb('told_at', '>', called_at), eb('told_at', '<=', latest)]);
   const either = <Column extends keyof Planned>(
     column: Column,
     afterNotice: RawBuilder<Planned[Column]>,
@@ -184,7 +189,7 @@ function dueUnlessNotified(eb: ExpressionBuilder<Schema, '_record'>, bound: Boun
   return {
     told_at: eb.case().when(told).then(eb.ref('told_at')).else(null).end(),
     notified_at: eb.case().when(notified).then(eb.ref('notified_at')).else(null).end(),
-    due_at: either('due_at', sql`${sent_at} + ${sql.lit(triggeredApartMs)}`, bound.due_at),
+    due_at: either('due_at', sql`${called_at} + ${sql.lit(triggeredApartMs)}`, bound.due_at),
     due_reason: either('due_reason', sql.lit('notified'), bound.due_reason),
     lane: either('lane', sql.lit(laneIndex('notification')), bound.lane),
   };

@@ -3,6 +3,7 @@ import { type Instant, instant } from '../../clock.ts';
 import { failureOf } from '../../domain/conditions/outcome.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { isOldAddressUsed } from '../../domain/push/callback-epoch.ts';
+import { awaitedMembers } from '../../domain/push/news.ts';
 import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
@@ -156,6 +157,8 @@ function applyNotices(
   const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
   if (held > 0)
     ports.log.error({ held }, 'too many closures announced at once: the rest take effect only after their reads');
+  for (const { product_id, closure, enabled } of known)
+    if (enabled && closure === null) noteReopening(ports, product_id);
   if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');
   if (known.length > 0) createPlacesInLists(ports, idsOf(known));
   if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());
@@ -168,9 +171,13 @@ function noteNotice(
   { subscription_id, received_at }: StoredDelivery,
   { product_id, closure, enabled, updated, fields }: ProductNotice,
 ): void {
-  const documents =
-    fields.length === 0 ? [] : mirror.push.notices.documentsOf(product_id).map((each) => JSON.parse(each));
-  const awaited = isAwaited(documents, fields) ? 1 : 0;
+  const documents = fields.length === 0 ? [] : mirror.push.notices.documentsOf(product_id);
+  const isOld = isAwaited(
+    documents.map(({ document }) => document),
+    fields,
+  );
+  const members = awaitedMembers(documents, fields);
+  const awaits = members.length === 0 ? null : JSON.stringify(members);
   const said: Readonly<Record<ChangeType, boolean>> = {
     checkout_disabled: closure !== null,
     checkout_enabled: enabled,
@@ -178,7 +185,14 @@ function noteNotice(
   };
   for (const change_type of changeTypes)
     if (said[change_type])
-      mirror.push.notices.noticed({ subscription_id, product_id, change_type, received_at, awaited });
+      mirror.push.notices.noticed({
+        subscription_id,
+        product_id,
+        change_type,
+        received_at,
+        awaited: isOld ? 1 : 0,
+        awaits: change_type === 'product_details_update' ? awaits : null,
+      });
 }
 
 /**
@@ -204,12 +218,24 @@ function close(
     applied_at: applies ? now : null,
     // The notification announces the product as both closed and open, in an unknown order, so the first read decides: as if
     // a read had found it open a minute before, one more such read ends the closure.
-    available_at: enabled ? instant(received_at - confirmApartMs) : null,
+    available_at: enabled ? beforeNotice(received_at) : null,
     ...closure,
   };
   mirror.push.closures.put(announced, reopened ? 'reopened' : undefined);
   if (applies) mirror.catalogue.products.close(product_id, { sent_at: received_at, reason: 'notified' });
   return !applies;
+}
+
+/** Returns an instant before a closure's notification: as if a read had found the product open then. */
+function beforeNotice(notified_at: number): Instant {
+  return instant(notified_at - confirmApartMs);
+}
+
+/** Notes that a product was announced as open again: the first read that shows it ends a closure that none has confirmed. */
+function noteReopening({ mirror: { push } }: Sync, product_id: number): void {
+  const closure = push.closures.inForce(product_id);
+  if (closure === null || closure.confirmed_at !== null) return;
+  push.closures.mark(closure.closure_id, 'available_at', beforeNotice(closure.notified_at));
 }
 
 /** Returns whether a notification has announced a reopening since, regardless of reads. */

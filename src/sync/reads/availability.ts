@@ -135,8 +135,9 @@ class WindowRead {
   readonly #requests: WindowRequests;
   /** Hash of the answer that the mirror has of the whole window; null: none, or a concurrent check has stored another. */
   #known_hash: string | null;
-  /** Instant at which the first stored answer was requested; null: none is stored. */
+  /** Instants at which the first stored answer was made and requested; null: none is stored. */
   #sent_at: Instant | null = null;
+  #called_at: Instant | null = null;
   /** Hash of an answer with the whole window. */
   #body_hash: string | null = null;
   /** True: the window has dates to buy. Null: no single answer had all its dates. */
@@ -252,6 +253,7 @@ class WindowRead {
       return 'kept';
     }
     this.#sent_at ??= sent_at;
+    this.#called_at ??= reading.called_at ?? sent_at;
     this.#body_hash = hasAll ? reading.hash : null;
     this.#shows = hasAll ? verdict.shows : null;
     this.#look = soonest([this.#look, verdict.next]);
@@ -297,6 +299,7 @@ class WindowRead {
       this.#shows ?? mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
     settleStored(ports, record, {
       sent_at,
+      called_at: this.#called_at ?? sent_at,
       changed: this.#changed,
       noticed: this.#noticed.length > 0,
       body_hash: this.#body_hash,

@@ -1,6 +1,8 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { textsSaid } from '../evidence/answers.ts';
+import { soonest } from '../evidence/evidence.ts';
+import { lookForMembers } from '../notifications/looks.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOfRecord, reschedule } from '../records/reschedule.ts';
@@ -18,7 +20,7 @@ export async function refreshCheckoutInformation(
   const { product_id, edition: language } = record;
   const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
-  const { sent_at, hash } = reading;
+  const { sent_at, called_at = sent_at, hash } = reading;
   return commit(
     () => {
       const known = mirror.catalogue.products.find(product_id);
@@ -36,7 +38,14 @@ export async function refreshCheckoutInformation(
       if (changed) assignCategory(ports, product_id);
       // If prices turn out to be dynamic, they are read more often from now on.
       if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
-      return settleStored(ports, record, { sent_at, changed, body_hash: hash, cadence, sooner: verdict.next });
+      return settleStored(ports, record, {
+        sent_at,
+        called_at,
+        changed,
+        body_hash: hash,
+        cadence,
+        sooner: soonest([lookForMembers(ports, product_id, 'checkout_information', language), verdict.next]),
+      });
     },
     reading.kind === 'unchanged' ? 'same' : 'changed',
   );

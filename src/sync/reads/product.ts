@@ -1,8 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
-import { confirmApartMs, confirmAt } from '../../domain/sale/closure.ts';
-import { cachedMs, lookPastCaches, reopeningLook } from '../../domain/schedule/cadence.ts';
-import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import { reopeningLook } from '../../domain/schedule/cadence.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
@@ -11,6 +10,7 @@ import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages } from '../images/vanished.ts';
+import { lookAfterNotice, lookForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
@@ -43,7 +43,7 @@ export function storeProductDetail(
   const { mirror, clock, policy } = ports;
   const { product_id } = record;
   const { language, currency } = detailEdition(record.edition, policy.extent);
-  const { sent_at, hash, value } = reading;
+  const { sent_at, called_at = sent_at, hash, value } = reading;
   pathAnswered(ports, 'product', sent_at);
   noteRefused(ports, refusedOf([value]), clock.now());
   const known = mirror.catalogue.products.find(product_id);
@@ -75,12 +75,16 @@ export function storeProductDetail(
   const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
   const reopening = off ? reopeningLook(expectedReopening(ports, product_id), sent_at, every) : null;
+  const announced = primary
+    ? lookAfterNotice(ports, product_id, sent_at)
+    : lookForMembers(ports, product_id, 'product_detail', language);
   return settleStored(ports, record, {
     sent_at,
+    called_at,
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
     body_hash: hash,
     cadence: every,
-    sooner: soonest([primary ? (lookAfterNotice(ports, record, sent_at) ?? reopening) : null, verdict.next]),
+    sooner: soonest([further ? null : (announced ?? reopening), verdict.next]),
   });
 }
 
@@ -91,31 +95,6 @@ export function storeProductDetail(
 export function expectedReopening({ mirror }: Sync, product_id: number): string | null {
   const isConfirmed = mirror.push.closures.inForce(product_id)?.confirmed_at != null;
   return isConfirmed ? (mirror.catalogue.products.find(product_id)?.expected_reopening ?? null) : null;
-}
-
-/**
- * Returns the next read of a product after a read that a notification caused. It is needed while no read has decided
- * about its closure. It is also needed if the product was announced as open but is off sale in this read, which may
- * have come from a cache. Null: none is needed.
- */
-export function lookAfterNotice(
-  { mirror }: Sync,
-  { product_id, due_reason }: RecordFacts,
-  sent_at: Instant,
-): Due | null {
-  const closure = mirror.push.closures.inForce(product_id);
-  const at = closure === null ? null : confirmAt(closure);
-  if (at !== null) return { at: instant(Math.max(at, sent_at + confirmApartMs)), reason: 'closure-unconfirmed' };
-  if (due_reason !== 'notified' || mirror.catalogue.products.find(product_id)?.sale_status !== 'disabled') return null;
-  const opened_at =
-    mirror.push.notices
-      .noticesOf(product_id)
-      .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= sent_at)
-      ?.received_at ?? 0;
-  // Most caches are at most a minute old. The read after that is later than any cache lives.
-  if (sent_at - opened_at < confirmApartMs) return { at: instant(sent_at + confirmApartMs), reason: 'notified' };
-  const { at: past, reason } = lookPastCaches(sent_at - opened_at < cachedMs ? opened_at : sent_at);
-  return { at: instant(Math.max(past, sent_at + confirmApartMs)), reason };
 }
 
 /**

@@ -10,7 +10,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   const { product_id, edition: language } = record;
   const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(ports, record, reading, signal);
-  const { sent_at, hash } = reading;
+  const { sent_at, called_at = sent_at, hash } = reading;
   const known = mirror.catalogue.products.find(product_id);
   const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
   const read = {
@@ -31,6 +31,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
       const changed = reading.kind === 'read' && mirror.catalogue.variants.store(read, reading.value, new Set());
       return settleStored(ports, record, {
         sent_at,
+        called_at,
         changed,
         body_hash: hash,
         cadence,

@@ -9,6 +9,7 @@ import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
+import { lookAfterNotice } from '../notifications/looks.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import { extraWalk } from '../records/call-value.ts';
 import type { SyncPorts } from '../records/context.ts';
@@ -17,7 +18,7 @@ import { endRefused, noteRefused, refusedOf } from '../records/refused-facts.ts'
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { noteSignal } from './list-signal.ts';
-import { afterStore, lookAfterNotice, productCadence } from './product.ts';
+import { afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**
@@ -64,6 +65,8 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
 interface ReadPage {
   readonly number: number;
   readonly sent_at: Instant;
+  /** When it was requested; left out: at `sent_at`. */
+  readonly called_at?: Instant;
   /** Start of the walk that reads it. For a page read by itself: the instant at which it was requested. */
   readonly started_at: Instant;
 }
@@ -94,7 +97,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       ordered = false;
       return upstream.productPage(page, language, currency, signal);
     },
-    store: (page, { number, sent_at, started_at }) => {
+    store: (page, { number, sent_at, called_at = sent_at, started_at }) => {
       noteRefused(ports, refusedOf(page.entries), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
       if (primary && ordered)
@@ -110,7 +113,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
         const place = { ...record, product_id: entry.product_id, part: 0 };
         const { differs, ask } = storeEntry(ports, place, entry, by);
         changed ||= differs;
-        settlePlace(ports, place, sent_at, ask);
+        settlePlace(ports, place, { sent_at, called_at }, ask);
       }
       return changed;
     },
@@ -121,12 +124,24 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
  * Called when a product's place in the list was read: plans the next read of it, if a notification or a claim needs
  * one.
  */
-function settlePlace(ports: SyncPorts, key: RecordKey, sent_at: Instant, ask: Due | null): void {
+function settlePlace(
+  ports: SyncPorts,
+  key: RecordKey,
+  { sent_at, called_at }: { readonly sent_at: Instant; readonly called_at: Instant },
+  ask: Due | null,
+): void {
   const current = ports.mirror.schedule.records.find(key);
   if (current === null) return;
   const primary = key.edition === walkKinds(ports.policy.extent).primary.edition;
-  const sooner = soonest([primary ? lookAfterNotice(ports, current, sent_at) : null, ask]);
-  const read = { sent_at, changed: false, body_hash: null, cadence: placeRestMs, teaches: 'nothing' } as const;
+  const sooner = soonest([primary ? lookAfterNotice(ports, key.product_id, sent_at) : null, ask]);
+  const read = {
+    sent_at,
+    called_at,
+    changed: false,
+    body_hash: null,
+    cadence: placeRestMs,
+    teaches: 'nothing',
+  } as const;
   settleStored(ports, current, { ...read, current, sooner });
 }
 
@@ -157,12 +172,12 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
       if (reading.kind !== 'read')
         return settleFailure(ports, mirror.schedule.records.find(record) ?? record, reading, signal);
-      const { value: page, sent_at } = reading;
+      const { value: page, sent_at, called_at = sent_at } = reading;
       if (page.short || page.next === null || page.entries.length === 0) end = number;
       const changed = mirror.transaction(() => {
         const ids = page.entries.map((entry) => entry.product_id);
         mirror.schedule.walks.moved(key, number, ids);
-        return list.store(page, { number, sent_at, started_at: sent_at });
+        return list.store(page, { number, sent_at, called_at, started_at: called_at });
       });
       ports.progressed();
       return isAnswered(ports, record) ? { kind: 'stored', changed } : 'elsewhere';

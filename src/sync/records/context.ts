@@ -6,6 +6,7 @@ import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { Kind, Said, Subject } from '../../domain/evidence/claims.ts';
 import type { AskedRecord, Reach } from '../../domain/evidence/reach.ts';
+import type { NewsBudget } from '../../domain/push/news.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { Siblings } from '../../domain/schedule/siblings.ts';
@@ -63,6 +64,8 @@ export interface Sync {
   readonly answerLengths: AnswerLengths;
   /** Returns the learned limit of the service. */
   readonly budget: () => Budget;
+  /** Grants the reads that repeat a look for an announcement. */
+  readonly news: NewsBudget;
   /** Judges every answer that removes data. */
   readonly evidence: ClaimJudge;
   readonly refusals: RefusalJudge;

@@ -50,6 +50,8 @@ export type NoAnswer =
 /** An answered read, with the facts that its record's schedule needs. */
 export interface StoredRead {
   readonly sent_at: Instant;
+  /** When the request was sent; left out: at `sent_at`. */
+  readonly called_at?: Instant;
   readonly changed: boolean;
   /**
    * True: a shopper would notice the change. Only such changes update the estimated rate of change. Default: `changed`.
@@ -109,6 +111,7 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   const due = dueAfterStored(ports, record, read, volatility);
   ports.mirror.schedule.records.fetched(record, {
     sent_at,
+    called_at: read.called_at ?? sent_at,
     changed,
     body_hash,
     stale_at: instant(sent_at + cadence),
