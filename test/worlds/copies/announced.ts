@@ -1,0 +1,194 @@
+import type { ChangeKind } from '../../../src/domain/changes/change.ts';
+import type { FeedChange } from '../../../src/mirror/changes/change-feed.ts';
+import type { ChangedRow, Shown } from './commits.ts';
+import type { CopyScript, Row } from './script.ts';
+
+/** A row of the view `changes`. */
+export type Announced = FeedChange & { readonly kind: ChangeKind };
+
+export interface Difference {
+  readonly kind: string;
+  readonly text: string;
+}
+
+/** The value of a cell in a row that is not shown. */
+const noRow = Symbol('no row');
+
+type Value = string | number | null | typeof noRow;
+
+/** A cell, and what a change says that it held before, and holds now. Undefined: it does not say. */
+interface Claim {
+  readonly view: string;
+  /** Columns that find the row. */
+  readonly where: Readonly<Record<string, unknown>>;
+  readonly column: string;
+  readonly old?: readonly Value[] | undefined;
+  readonly now?: readonly Value[] | undefined;
+}
+
+interface Detail {
+  readonly currency?: string;
+  readonly old?: unknown;
+  readonly new?: unknown;
+  readonly [name: string]: unknown;
+}
+
+type DateState = { readonly state: string; readonly lowest_price: number | null } | null;
+
+const one = (value: unknown): readonly Value[] => [value as Value];
+const gone = [noRow];
+/** A product that comes back may be told as closed or open too. */
+const unlisted = noRow;
+
+/** Returns what a change says of cells. */
+function claimsOf({ kind, product_id, date, detail: text }: Announced): Claim[] {
+  const detail = JSON.parse(text) as Detail;
+  const { currency } = detail;
+  const product = (column: string, old?: readonly Value[], now?: readonly Value[]): Claim => ({
+    ...{ view: 'products', where: { product_id }, column, old, now },
+  });
+  const image = (old: readonly Value[], now: readonly Value[]): Claim => ({
+    ...{ view: 'images', where: { product_id, image_key: detail.image_key }, column: 'credit', old, now },
+  });
+  const day = (column: string, old: unknown, now: unknown): Claim => ({
+    ...{ view: 'availability_days', where: { product_id, date, currency }, column, old: one(old), now: one(now) },
+  });
+  switch (kind) {
+    case 'product_added':
+      return [product('title', gone, one(detail.title))];
+    case 'product_withdrawn':
+      return [
+        product('product_id', one(product_id), gone),
+        { ...product('reason', gone, one(detail.reason)), view: 'withdrawn_products' },
+      ];
+    case 'product_returned':
+      return [
+        product('product_id', gone, one(product_id)),
+        { ...product('withdrawn_at', one(detail.withdrawn_at), gone), view: 'withdrawn_products' },
+      ];
+    case 'sale_disabled':
+      return [
+        product('sellable', [1, unlisted], one(0)),
+        product('disabled_reason', undefined, one(detail.reason)),
+        product('expected_reopening', undefined, one(detail.expected_reopening)),
+      ];
+    case 'sale_enabled':
+      return [product('sellable', [0, unlisted], one(1))];
+    case 'price_changed':
+    case 'prices_changed':
+      if (date !== null) return [day('lowest_price', detail.old, detail.new)];
+      return [
+        {
+          ...{ view: 'product_prices', where: { product_id, currency }, column: 'from_price' },
+          ...{ old: kind === 'prices_changed' && detail.old === null ? [null, noRow] : one(detail.old) },
+          now: one(detail.new),
+        },
+      ];
+    case 'date_added':
+    case 'date_sold_out':
+    case 'date_back': {
+      const [old, now] = [detail.old as DateState, detail.new as DateState];
+      return (['state', 'lowest_price'] as const).map((column) =>
+        day(column, old === null ? noRow : old[column], now === null ? noRow : now[column]),
+      );
+    }
+    case 'image_added':
+      return [image(gone, one(detail.credit))];
+    case 'image_credit_changed':
+      return [image(one(detail.old), one(detail.new))];
+    case 'image_withdrawn':
+      return [image(one(detail.credit), gone)];
+    default:
+      return [];
+  }
+}
+
+/** Returns the values in the feed of a commit that the views did not show. Several changes of one cell are a chain. */
+export function untrue(
+  changes: readonly Announced[],
+  before: Shown,
+  after: Shown,
+): { readonly differences: Difference[]; readonly compared: number } {
+  const differences: Difference[] = [];
+  let compared = 0;
+  const claims = changes.flatMap((change) => claimsOf(change).map((claim) => ({ change, ...claim })));
+  // A price in a further currency is announced by two kinds.
+  const chainOf = (claim: (typeof claims)[number]) =>
+    `${claim.change.kind === 'prices_changed' ? 'prices_changed' : ''} ${cellOf(claim)}`;
+  for (const chain of Map.groupBy(claims, chainOf).values())
+    for (const [index, { change, old, now, ...cell }] of chain.entries()) {
+      const say = (side: string, said: readonly Value[], shown: readonly Value[]) => {
+        compared += 1;
+        if (shown.some((value) => said.includes(value))) return;
+        const text = `${cellOf(cell)}: said ${textOf(said)}, shown ${textOf(shown)}; ${change.detail}`;
+        differences.push({ kind: `${change.kind} ${side}`, text });
+      };
+      const earlier = chain[index - 1];
+      if (old !== undefined) say('old', old, earlier?.now ?? valuesIn(before, cell));
+      if (now !== undefined && index === chain.length - 1) say('new', now, valuesIn(after, cell));
+    }
+  return { differences, compared };
+}
+
+const cellOf = ({ view, where, column }: Pick<Claim, 'view' | 'where' | 'column'>) =>
+  `${view}.${column} ${Object.values(where).join(' ')}`;
+const textOf = (values: readonly Value[]) => values.map((value) => (value === noRow ? 'no row' : value)).join(' or ');
+
+/** Returns what the rows show in a column; products have a row in each language. */
+function valuesIn(shown: Shown, { view, where, column }: Pick<Claim, 'view' | 'where' | 'column'>): readonly Value[] {
+  const rows = [...(shown.get(view)?.values() ?? [])].filter((row) => matches(row, where));
+  return rows.length === 0 ? gone : rows.map((row) => row[column] as Value);
+}
+
+const matches = (row: Row | undefined, where: Readonly<Record<string, unknown>>) =>
+  row !== undefined && Object.entries(where).every(([name, is]) => row[name] === is);
+
+/** Kinds that tell of all dates of a product. */
+const wide: readonly string[] = [
+  'product_added', 'product_returned', 'product_withdrawn', 'sale_enabled', 'sale_disabled', 'dates_withheld', 'dates_released',
+] satisfies ChangeKind[]; // biome-ignore format: a list of kinds
+
+/** Returns the cells that a commit changed and that no change names, or only one of the wrong kind. */
+export function unheard(
+  rows: readonly ChangedRow[],
+  changes: readonly Announced[],
+  { named }: Pick<CopyScript, 'named'>,
+): Difference[] {
+  const names = changes.flatMap((change) => [...named(change)]);
+  return rows.flatMap(({ view, key, before, after }) => {
+    const text = `${key}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}`;
+    const isNamed = names.some(([of, where]) => of === view && (matches(before, where) || matches(after, where)));
+    if (!isNamed) return [{ kind: `${view}: no change names it`, text }];
+    if (before === undefined || after === undefined) return [];
+    const missing = needed(view, before, after).filter(
+      (either) => !either.some(([kinds, where]) => changes.some((change) => tells(change, kinds, where))),
+    );
+    return missing.map((either) => ({ kind: `${view}: no ${either.map(([kinds]) => kinds[0]).join(' or ')}`, text }));
+  });
+}
+
+const tells = ({ kind, product_id, date, detail }: Announced, kinds: readonly string[], where: Row) =>
+  kinds.includes(kind) && matches({ product_id, date, ...(JSON.parse(detail) as object) }, where);
+
+/** Kinds of which one has to tell how a row changed that stayed, each with the facts that it names. */
+type Either = readonly (readonly [kinds: readonly string[], where: Row])[];
+
+function needed(view: string, before: Row, after: Row): Either[] {
+  const { product_id, date, currency, image_key } = after;
+  const differs = (column: string) => before[column] !== after[column];
+  const isAvailable = (row: Row) => row.state === 'available';
+  const found: Either[] = [];
+  if (view === 'products' && differs('sellable')) found.push([[['sale_enabled', 'sale_disabled'], { product_id }]]);
+  if (view === 'product_prices' && differs('from_price'))
+    found.push([[['price_changed', 'prices_changed'], { product_id, currency }]]);
+  if (view === 'images' && differs('credit')) found.push([[['image_credit_changed'], { product_id, image_key }]]);
+  if (view !== 'availability_days') return found;
+  const ofDate = { product_id, date, currency };
+  if (isAvailable(before) !== isAvailable(after))
+    found.push([
+      [[isAvailable(after) ? 'date_back' : 'date_sold_out'], ofDate],
+      [wide, { product_id }],
+    ]);
+  else if (isAvailable(after) && differs('lowest_price')) found.push([[['price_changed'], ofDate]]);
+  return found;
+}
