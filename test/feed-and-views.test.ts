@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 import { thorough } from './fakes/thorough.ts';
+import { valued } from './worlds/copies/announced.ts';
 import { commitsOf } from './worlds/copies/commits.ts';
 
-it('the feed tells of each commit what the views showed before and after it', async () => {
-  const { wrong, commits, compared } = await commitsOf({ changes: thorough ? 600 : 120, seed: 5 });
+it('the feed tells of each commit what the views showed before and after it, and what it does not show is noticed', async () => {
+  const { wrong, commits, compared, kinds, unnoticed } = await commitsOf({ changes: thorough ? 600 : 120, seed: 5 });
   expect(wrong).toEqual([]);
-  expect(commits).toBeGreaterThan(thorough ? 500 : 100);
-  expect(compared).toBeGreaterThan(thorough ? 2000 : 400);
+  expect(commits).toBeGreaterThan(thorough ? 800 : 150);
+  expect(compared).toBeGreaterThan(thorough ? 1500 : 400);
+  expect(valued.filter((kind) => !kinds.has(kind))).toEqual([]);
+  expect([...unnoticed.keys()]).toEqual([]);
 });

@@ -89,7 +89,9 @@ it('dates sold out in the last hour are those by which bookable days fell, once 
   const before = figures(harness);
   for (const { product_id, date } of [closed, open])
     for (const currency of ['EUR', 'USD'])
-      mirror.transaction(() => mirror.catalogue.availability.store(readOf(harness, product_id, currency, date), noDates(date)));
+      mirror.transaction(() =>
+        mirror.catalogue.availability.store(readOf(harness, product_id, currency, date), noDates(date)),
+      );
   const { days, last_hour } = figures(harness);
   expect(days).toBe((before.days ?? 0) - 1);
   expect(last_hour.kinds).toContainEqual({ kind: 'date_sold_out', changes: 1 });

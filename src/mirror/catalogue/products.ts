@@ -61,7 +61,8 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     const known = row === null || row.withdrawn_at !== null ? 'added' : 'known';
     const price = language === primary.language && read.onlySaleAndImages !== true && prices.store(entry, read, known);
     const told = changes.added() > earlier;
-    if (known === 'known') tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
+    if (known === 'known')
+      tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
     const { fields, before_at } = text;
     const detail_doubted = text.changed && source === 'list';

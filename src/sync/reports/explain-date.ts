@@ -1,6 +1,6 @@
-import type { DueReason } from '../../domain/schedule/record.ts';
 import type { DateState } from '../../domain/catalogue/passed-times.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
+import type { DueReason } from '../../domain/schedule/record.ts';
 import type { DateChange } from '../../mirror/changes/changes.ts';
 import type { DateNow, ShownFacts } from '../../mirror/reading.ts';
 import type { Explanation } from './explain.ts';
@@ -38,7 +38,7 @@ type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
 
 /** Explains a date: evidence of the mirror's state at the time when a shopper viewed it. */
 export function explainDate(
-  mirror: ShownFacts,
+  mirror: Pick<ShownFacts, 'dateNow' | 'changes'>,
   { product_id, claims }: Pick<Explanation, 'product_id' | 'claims'>,
   date: string,
 ): DateExplanation {

@@ -35,6 +35,12 @@ interface Detail {
 
 type DateState = { readonly state: string; readonly lowest_price: number | null } | null;
 
+/** Kinds that say what readers saw before or after. */
+export const valued = [
+  'product_added', 'product_withdrawn', 'product_returned', 'sale_disabled', 'sale_enabled', 'dates_withheld', 'dates_released',
+  'price_changed', 'prices_changed', 'date_added', 'date_sold_out', 'date_back', 'image_added', 'image_credit_changed', 'image_withdrawn',
+] as const satisfies ChangeKind[]; // biome-ignore format: a list of kinds
+
 const one = (value: unknown): readonly Value[] => [value as Value];
 const gone = [noRow];
 /** A product that comes back may be told as closed or open too. */
@@ -53,27 +59,37 @@ function claimsOf({ kind, product_id, date, detail: text }: Announced): Claim[] 
   const day = (column: string, old: unknown, now: unknown): Claim => ({
     ...{ view: 'availability_days', where: { product_id, date, currency }, column, old: one(old), now: one(now) },
   });
+  const bookable = (side: 'old' | 'now'): Claim => ({
+    ...{ view: 'bookable_days', where: { product_id }, column: 'product_id', [side]: gone },
+  });
   switch (kind) {
     case 'product_added':
-      return [product('title', gone, one(detail.title))];
+      return [bookable('old'), product('title', gone, one(detail.title))];
+    case 'dates_withheld':
+      return [bookable('now'), product('sellable', undefined, one(1))];
+    case 'dates_released':
+      return [bookable('old'), product('sellable', undefined, one(1))];
     case 'product_withdrawn':
       return [
+        bookable('now'),
         product('product_id', one(product_id), gone),
         { ...product('reason', gone, one(detail.reason)), view: 'withdrawn_products' },
       ];
     case 'product_returned':
       return [
+        bookable('old'),
         product('product_id', gone, one(product_id)),
         { ...product('withdrawn_at', one(detail.withdrawn_at), gone), view: 'withdrawn_products' },
       ];
     case 'sale_disabled':
       return [
+        bookable('now'),
         product('sellable', [1, unlisted], one(0)),
         product('disabled_reason', undefined, one(detail.reason)),
         product('expected_reopening', undefined, one(detail.expected_reopening)),
       ];
     case 'sale_enabled':
-      return [product('sellable', [0, unlisted], one(1))];
+      return [bookable('old'), product('sellable', [0, unlisted], one(1))];
     case 'price_changed':
     case 'prices_changed':
       if (date !== null) return [day('lowest_price', detail.old, detail.new)];

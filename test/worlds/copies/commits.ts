@@ -5,6 +5,7 @@ import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
 import { type Announced, unheard, untrue } from './announced.ts';
 import { events, hiddenEvents } from './events.ts';
 import { liveWatched, type Watcher } from './follow.ts';
+import { type Forgery, forgeries } from './forgeries.ts';
 import { announced, announcedViews, keyOf } from './importer.ts';
 import { type CopyScript, copyScript, type Row } from './script.ts';
 
@@ -58,6 +59,11 @@ export class Commits implements Watcher {
   readonly wrong: string[] = [];
   /** Number of differences, by their kind. */
   readonly differences = new Map<string, number>();
+  readonly examples: string[] = [];
+  /** Kinds of changes that the feed has had. */
+  readonly kinds = new Set<string>();
+  /** Forgeries of the feed that have not been noticed yet. */
+  readonly unnoticed = new Map<string, Forgery>(Object.entries(forgeries));
   commits = 0;
   /** Number of values in the feed that were compared with cells. */
   compared = 0;
@@ -88,18 +94,26 @@ export class Commits implements Watcher {
     this.#before = next;
     this.#seq = changes.at(-1)?.seq ?? this.#seq;
     this.commits += 1;
+    for (const { kind } of changes) this.kinds.add(kind);
     const rows = changedRows(before, after);
-    const { differences, compared } = untrue(changes, before, after);
+    const judge = (said: readonly Announced[]) => {
+      const { differences, compared } = untrue(said, before, after);
+      return { differences: [...differences, ...unheard(rows, said, this.#script)], compared };
+    };
+    const { differences, compared } = judge(changes);
     this.compared += compared;
-    for (const difference of [...differences, ...unheard(rows, changes, this.#script)]) {
-      const { kind, text } = difference;
+    for (const [name, forge] of this.unnoticed) {
+      const forged = forge(changes, before, after);
+      // It may have nothing to do here.
+      if (forged.every((change, index) => change === changes[index]) && forged.length === changes.length) continue;
+      if (judge(forged).differences.length > differences.length) this.unnoticed.delete(name);
+    }
+    for (const { kind, text } of differences) {
       this.differences.set(kind, (this.differences.get(kind) ?? 0) + 1);
       if (this.examples.length < 40) this.examples.push(`${new Date(now).toISOString()} ${kind}: ${text}`);
       if (!this.#goesOn) this.wrong.push(this.examples.at(-1) ?? kind);
     }
   }
-
-  readonly examples: string[] = [];
 
   [Symbol.dispose](): void {
     this.#before[Symbol.dispose]();

@@ -246,8 +246,7 @@ export const hiddenEvents: Readonly<Record<string, Event>> = {
   },
   'closed by notification and sold out': async (product, harness) => {
     await notified(harness, product, { reason: word() });
-    for (let ahead = 1; ahead < 5; ahead += 1)
-      product.sold_out.add(isoDay(harness.clock.now() + ahead * 86_400_000));
+    for (let ahead = 1; ahead < 5; ahead += 1) product.sold_out.add(isoDay(harness.clock.now() + ahead * 86_400_000));
     product.price += 10;
   },
   'all closed by notifications': async (_, harness) => {

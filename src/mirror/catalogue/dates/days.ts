@@ -71,13 +71,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
           .onRef('s.currency', '=', 'd.currency')
           .onRef('s.date', '=', 'd.date'),
       )
-      .select([
-        'd.date',
-        'd.window_id',
-        'd.state',
-        's.slots',
-        's.rest',
-      ])
+      .select(['d.date', 'd.window_id', 'd.state', 's.slots', 's.rest'])
       .where('d.product_id', '=', product_id)
       .where('d.currency', '=', currency)
       .where('d.date', '>=', from)
