@@ -175,36 +175,45 @@ export function unheard(
     const text = `${key}: ${JSON.stringify(before)} -> ${JSON.stringify(after)}`;
     const isNamed = names.some(([of, where]) => of === view && (matches(before, where) || matches(after, where)));
     if (!isNamed) return [{ kind: `${view}: no change names it`, text }];
-    if (before === undefined || after === undefined) return [];
-    const missing = needed(view, before, after).filter(
-      (either) => !either.some(([kinds, where]) => changes.some((change) => tells(change, kinds, where))),
-    );
-    return missing.map((either) => ({ kind: `${view}: no ${either.map(([kinds]) => kinds[0]).join(' or ')}`, text }));
+    const either = needed(view, before, after);
+    if (either.length === 0 || either.some(([kinds, where]) => changes.some((change) => tells(change, kinds, where))))
+      return [];
+    return [{ kind: `${view}: no ${either.map(([kinds]) => kinds[0]).join(' or ')}`, text }];
   });
 }
 
-const tells = ({ kind, product_id, date, detail }: Announced, kinds: readonly string[], where: Row) =>
-  kinds.includes(kind) && matches({ product_id, date, ...(JSON.parse(detail) as object) }, where);
+function tells({ kind, product_id, date, detail: text }: Announced, kinds: readonly string[], where: Row): boolean {
+  if (!kinds.includes(kind)) return false;
+  const detail = JSON.parse(text) as { readonly image_keys?: readonly string[] };
+  const rows = detail.image_keys?.map((image_key) => ({ image_key })) ?? [{}];
+  return rows.some((row) => matches({ product_id, date, ...detail, ...row }, where));
+}
 
-/** Kinds of which one has to tell how a row changed that stayed, each with the facts that it names. */
+/** Kinds of which one has to tell how a row changed, each with the facts that it names; none: it is enough that it is named. */
 type Either = readonly (readonly [kinds: readonly string[], where: Row])[];
 
-function needed(view: string, before: Row, after: Row): Either[] {
-  const { product_id, date, currency, image_key } = after;
-  const differs = (column: string) => before[column] !== after[column];
-  const isAvailable = (row: Row) => row.state === 'available';
-  const found: Either[] = [];
-  if (view === 'products' && differs('sellable')) found.push([[['sale_enabled', 'sale_disabled'], { product_id }]]);
-  if (view === 'product_prices' && differs('from_price'))
-    found.push([[['price_changed', 'prices_changed'], { product_id, currency }]]);
-  if (view === 'images' && differs('credit')) found.push([[['image_credit_changed'], { product_id, image_key }]]);
-  if (view !== 'availability_days') return found;
-  const ofDate = { product_id, date, currency };
-  if (isAvailable(before) !== isAvailable(after))
-    found.push([
-      [[isAvailable(after) ? 'date_back' : 'date_sold_out'], ofDate],
-      [wide, { product_id }],
-    ]);
-  else if (isAvailable(after) && differs('lowest_price')) found.push([[['price_changed'], ofDate]]);
-  return found;
+function needed(view: string, before: Row | undefined, after: Row | undefined): Either {
+  const { product_id, date, currency, image_key } = after ?? before ?? {};
+  const differs = (column: string) => before?.[column] !== after?.[column];
+  const stayed = before !== undefined && after !== undefined;
+  const ofProduct: Either[number] = [wide, { product_id }];
+  switch (view) {
+    case 'products':
+      return stayed && differs('sellable') ? [[['sale_enabled', 'sale_disabled'], { product_id }]] : [];
+    case 'product_prices':
+      return stayed && differs('from_price') ? [[['price_changed', 'prices_changed'], { product_id, currency }]] : [];
+    case 'images': {
+      const image = { product_id, image_key };
+      if (stayed) return differs('credit') ? [[['image_credit_changed'], image]] : [];
+      return [[[after === undefined ? 'image_withdrawn' : 'image_added', 'images_changed'], image], ofProduct];
+    }
+    case 'availability_days': {
+      const [was, is] = [before, after].map((row) => row?.state === 'available');
+      const ofDate = { product_id, date, currency };
+      if (stayed && was !== is) return [[[is === true ? 'date_back' : 'date_sold_out'], ofDate], ofProduct];
+      return stayed && is === true && differs('lowest_price') ? [[['price_changed'], ofDate]] : [];
+    }
+    default:
+      return [];
+  }
 }

@@ -1,4 +1,3 @@
-import type { Database } from 'better-sqlite3';
 import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
@@ -29,29 +28,53 @@ export interface ChangedRow {
 }
 
 /** A connection that reads one state of a mirror, by a clock that can be set. */
-interface Snapshot extends Disposable {
-  shown(now: number): Shown;
-  changesAfter(seq: number): Announced[];
-}
+class Snapshot implements Disposable {
+  readonly #file;
+  readonly #views;
+  readonly #changes;
+  /** Views ask for whole seconds. */
+  #known: { readonly second: number; readonly shown: Shown } | null = null;
 
-function snapshot(path: string): Snapshot {
-  const { db, set } = openMirrorWithClock(path);
-  db.exec('BEGIN');
-  // The first read chooses the state.
-  db.prepare('SELECT count(*) FROM mirror_info').get();
-  return {
-    shown: (now) => {
-      set(now);
-      return new Map(announcedViews.map((view) => [view, rowsOf(db, view)]));
-    },
-    changesAfter: (seq) => db.prepare<[number], Announced>('SELECT * FROM changes WHERE seq > ? ORDER BY seq').all(seq),
-    [Symbol.dispose]: () => void db.close(),
-  };
-}
+  constructor(path: string) {
+    this.#file = openMirrorWithClock(path);
+    const { db } = this.#file;
+    const rowsOf = (view: string) => db.prepare<[], Row>(`SELECT ${announced(view).join(', ')} FROM ${view}`);
+    this.#views = announcedViews.map((view) => ({ view, rows: rowsOf(view) }));
+    this.#changes = db.prepare<[number], Announced>('SELECT * FROM changes WHERE seq > ? ORDER BY seq');
+    this.#begin();
+  }
 
-function rowsOf(db: Database, view: string): ReadonlyMap<string, Row> {
-  const rows = db.prepare<[], Row>(`SELECT ${announced(view).join(', ')} FROM ${view}`).all();
-  return new Map(rows.map((row) => [keyOf(view, row), row]));
+  /** Goes on to the newest state. */
+  renew(): void {
+    this.#file.db.exec('COMMIT');
+    this.#begin();
+  }
+
+  shown(now: number): Shown {
+    const second = Math.floor(now / 1000);
+    if (this.#known?.second !== second) {
+      this.#file.set(now);
+      const keyed = (view: string, rows: readonly Row[]) => new Map(rows.map((row) => [keyOf(view, row), row]));
+      const shown = new Map(this.#views.map(({ view, rows }) => [view, keyed(view, rows.all())]));
+      this.#known = { second, shown };
+    }
+    return this.#known.shown;
+  }
+
+  changesAfter(seq: number): Announced[] {
+    return this.#changes.all(seq);
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.db.close();
+  }
+
+  #begin(): void {
+    this.#file.db.exec('BEGIN');
+    // The first read chooses the state.
+    this.#changes.get(Number.MAX_SAFE_INTEGER);
+    this.#known = null;
+  }
 }
 
 /** Compares what the feed says of each commit with the cells of the views that this commit changed. */
@@ -70,8 +93,9 @@ export class Commits implements Watcher {
   readonly #harness: VirtualHarness;
   readonly #script: CopyScript;
   readonly #goesOn: boolean;
-  /** The state before the commit. */
+  /** The state before the commit, and the one after it. */
   #before: Snapshot;
+  #after: Snapshot;
   #seq: number;
 
   /** `goesOn`: also after a difference, to count them all. */
@@ -79,19 +103,18 @@ export class Commits implements Watcher {
     this.#harness = harness;
     this.#script = script;
     this.#goesOn = goesOn;
-    this.#before = snapshot(harness.daemon.mirror.path);
+    const { path } = harness.daemon.mirror;
+    [this.#before, this.#after] = [new Snapshot(path), new Snapshot(path)];
     this.#seq = this.#before.changesAfter(0).at(-1)?.seq ?? 0;
   }
 
   atCommit(): void {
-    const { clock, daemon } = this.#harness;
-    const now = clock.now();
-    const next = snapshot(daemon.mirror.path);
-    const changes = next.changesAfter(this.#seq);
+    const now = this.#harness.clock.now();
+    this.#after.renew();
+    const changes = this.#after.changesAfter(this.#seq);
     // Both by the same clock: nothing but the commit differs.
-    const [before, after] = [this.#before.shown(now), next.shown(now)];
-    this.#before[Symbol.dispose]();
-    this.#before = next;
+    const [before, after] = [this.#before.shown(now), this.#after.shown(now)];
+    [this.#before, this.#after] = [this.#after, this.#before];
     this.#seq = changes.at(-1)?.seq ?? this.#seq;
     this.commits += 1;
     for (const { kind } of changes) this.kinds.add(kind);
@@ -116,7 +139,7 @@ export class Commits implements Watcher {
   }
 
   [Symbol.dispose](): void {
-    this.#before[Symbol.dispose]();
+    for (const each of [this.#before, this.#after]) each[Symbol.dispose]();
   }
 }
 

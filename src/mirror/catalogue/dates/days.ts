@@ -145,8 +145,8 @@ function tellDay(
 ): ChangeKind | null {
   const kind = dayChange(was, is);
   if (kind === null) return null;
-  const valueOf = kind === 'price_changed' ? (shown: Shown) => shown?.lowest_price ?? null : stateOf;
-  changes.add({ product_id, kind, date, detail: { currency, old: valueOf(was), new: valueOf(is) } }, read);
+  const sideOf = kind === 'price_changed' ? (shown: Shown) => shown?.lowest_price ?? null : stateOf;
+  changes.add({ product_id, kind, date, detail: { currency, old: sideOf(was), new: sideOf(is) } }, read);
   return kind;
 }
 
