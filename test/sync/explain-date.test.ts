@@ -14,10 +14,8 @@ function history(now: typeof available | typeof soldOut, ...steps: readonly Step
     const detail = old === undefined ? {} : { currency: 'EUR', old, new: to };
     return { at: instant(index + 1), kind, reason: 'cadence-elapsed', detail };
   });
-  const shown = {
-    ...{ currency: 'EUR', state: now.state, lowest_price: now.lowest_price, checked_at: instant(1), stale: 0 },
-    available: now === available ? 1 : 0,
-  } as const;
+  const read = { currency: 'EUR', checked_at: instant(1), stale: 0 } as const;
+  const shown = { ...read, ...now, available: now === available ? 1 : 0 } as const;
   const mirror = { dateNow: () => [shown], changes: { newest: () => 0, ofDate: () => changes } };
   const told = explainDate(mirror, { product_id: 7, claims: [] }, '2026-12-05');
   return told.history.map(({ from, state }) => `${from ?? 'first'} ${state ?? 'not known'}`);

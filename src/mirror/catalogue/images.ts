@@ -43,7 +43,7 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
       const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
         if (before_at !== null && product === 'known') changes.add({ product_id, kind, detail }, by);
       };
-      // What readers do not see can neither change nor go before their eyes.
+      // Readers do not see it: the feed reports neither another credit nor that it goes.
       const isHidden = (row: Row | undefined) =>
         before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
       const rows = new Map(stored.all({ product_id }).map((row) => [row.image_key, row]));

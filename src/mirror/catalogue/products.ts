@@ -57,7 +57,7 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
     const text =
       currency === primary.currency && read.onlySaleAndImages !== true ? texts.store(entry, read) : noTextChange;
-    // Nobody sees a withdrawn product, and `product_returned` reports all of one that comes back.
+    // A withdrawn product is not shown, and `product_returned` reports all of one that comes back.
     const known = row === null || row.withdrawn_at !== null ? 'added' : 'known';
     const price = language === primary.language && read.onlySaleAndImages !== true && prices.store(entry, read, known);
     const told = changes.added() > earlier;

@@ -12,7 +12,7 @@ export interface Difference {
 }
 
 /** The value of a cell in a row that is not shown. */
-const noRow = Symbol('no row');
+const noRow: unique symbol = Symbol('no row');
 
 type Value = string | number | null | typeof noRow;
 
@@ -42,9 +42,9 @@ export const valued = [
 ] as const satisfies ChangeKind[]; // biome-ignore format: a list of kinds
 
 const one = (value: unknown): readonly Value[] => [value as Value];
-const gone = [noRow];
+const gone: readonly Value[] = [noRow];
 /** A product that comes back may be told as closed or open too. */
-const unlisted = noRow;
+const unlisted: Value = noRow;
 
 /** Returns what a change says of cells. */
 function claimsOf({ kind, product_id, date, detail: text }: Announced): Claim[] {

@@ -264,7 +264,7 @@ export const hiddenEvents: Readonly<Record<string, Event>> = {
   },
   'an evening': async (_, { clock, liveUntil }) => liveUntil(clock.now() + 5 * 3_600_000),
   'many times a day': (_, { sandbox }, chance) => {
-    for (const product of sandbox.products()) product.slots = Math.floor(chance() * 5);
+    for (const product of sandbox.products()) Object.assign(product, { slots: Math.floor(chance() * 5) });
   },
   'withdrawn for an hour, with other images': async (product, { clock, liveUntil }) => {
     product.withdrawn = true;

@@ -70,8 +70,8 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
 }
 
 /**
- * Returns what readers see of a date from an instant on, as text: its prices, and the times that have not begun. Elsewhere other
- * times have.
+ * Returns as text what readers see of a date from an instant on: its prices, and how many of its times are left. A product
+ * that has moved to another time zone has other ones left.
  */
 function leftAt(at: Instant) {
   return (stretches: readonly Stretch[], slots = '[]'): string =>
