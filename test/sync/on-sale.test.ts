@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
+import type { AnswerMeta } from '../../src/mirror/catalogue/dates/answer-meta.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -25,6 +27,32 @@ function figures({ daemon, clock }: VirtualHarness) {
   }
 }
 
+/** Returns a bookable date of each product, that is not today. */
+function bookable({ daemon, clock }: VirtualHarness) {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  try {
+    return db
+      .prepare<[], { product_id: number; date: string }>(
+        "SELECT product_id, max(date) AS date FROM bookable_days WHERE currency = 'EUR' GROUP BY product_id",
+      )
+      .all();
+  } finally {
+    db.close();
+  }
+}
+
+function readOf({ clock }: VirtualHarness, product_id: number, currency: string, from: string): AnswerMeta {
+  const every = { every: hour };
+  const tiers = { horizon: 92, near: { days: 14, ...every }, middle: { days: 31, ...every }, far: every };
+  const at = { sent_at: clock.now(), now: clock.now(), today: new Date(clock.now()).toISOString().slice(0, 10) };
+  return { product_id, currency, from, ...at, hash: 'h', tiers, reason: 'cadence-elapsed', readBefore: true };
+}
+
+function noDates(date: string): AvailabilityAnswer {
+  const nothing = { named: null, max_tickets_per_order: null, days: new Map(), variants: [], groups: [], rest: {} };
+  return { sales_enabled: true, covered_to: date, ...nothing };
+}
+
 it('bookable days are those of the view, in one currency of two, and change with a closed product', async () => {
   const currencies = { service: { currencies: ['EUR', 'USD'], profile: { authorization: { header: null } } } };
   await using harness = await filledHarness({ products: 12 }, currencies);
@@ -43,6 +71,30 @@ it('bookable days are those of the view, in one currency of two, and change with
   expect(after.last_hour.kinds).toContainEqual({ kind: 'sale_disabled', changes: 1 });
   await harness.liveUntil(clock.now() + hour);
   expect(figures(harness).last_hour.kinds).not.toContainEqual({ kind: 'sale_disabled', changes: 1 });
+});
+
+it('dates sold out in the last hour are those by which bookable days fell, once for all currencies', async () => {
+  const currencies = { service: { currencies: ['EUR', 'USD'], profile: { authorization: { header: null } } } };
+  await using harness = await filledHarness({ products: 12 }, currencies);
+  const { daemon, clock } = harness;
+  const { mirror } = daemon;
+  const [closed, open] = bookable(harness);
+  if (closed === undefined || open === undefined) throw new Error('too few bookable dates');
+  const facts = { reason: null, expected_reopening: null, alternative_product_id: null, available_at: null };
+  const at = { notified_at: clock.now(), applied_at: clock.now() };
+  mirror.transaction(() => {
+    mirror.push.closures.put({ product_id: closed.product_id, delivery_id: 1, ...at, ...facts });
+    mirror.catalogue.products.close(closed.product_id, { sent_at: clock.now(), reason: 'notified' });
+  });
+  const before = figures(harness);
+  for (const { product_id, date } of [closed, open])
+    for (const currency of ['EUR', 'USD'])
+      mirror.transaction(() =>
+        mirror.catalogue.availability.store(readOf(harness, product_id, currency, date), noDates(date)),
+      );
+  const { days, last_hour } = figures(harness);
+  expect(days).toBe((before.days ?? 0) - 1);
+  expect(last_hour.kinds).toContainEqual({ kind: 'date_sold_out', changes: 1 });
 });
 
 it('the daemon records what is on sale once an hour, and compares with a week ago', async () => {

@@ -125,7 +125,7 @@ export const dateExplanation = z.object({
       currency: text,
       from: never,
       to: never,
-      state: z.enum(['available', 'sold_out']).nullable(),
+      state: z.enum(['available', 'sold_out', 'not_on_sale']).nullable(),
       lowest_price: z.number().nullable(),
       reason: maybe,
     }),

@@ -2,7 +2,8 @@ import { parseExact } from '../values/exact-json.ts';
 import { isMembers } from '../values/members.ts';
 
 /**
- * Kinds of change in the feed. Readers skip kinds that they do not know, because the list is open. Until a
+ * Kinds of change in the feed. `old` and `new` are what the views showed right before the commit and right after it: a closed
+ * product has no date that sells out, and an image that has expired no credit that changes. Readers skip kinds that they do not know, because the list is open. Until a
  * mirror is filled, only the older kinds are published, and of a product's first reads only `product_added`.
  */
 export type ChangeKind = OlderKind | NewerKind;
@@ -27,17 +28,18 @@ export type OlderKind =
    */
   | 'dates_withheld'
   | 'dates_released'
-  /** {currency, old, new}: with a date its lowest price, without one the price of the product; minor units or null. */
+  /** {currency, old, new}: with a bookable date its lowest price, without one the price of the product; minor units or null. */
   | 'price_changed'
   /** {currency, old, new}: state and lowest price of the date; `old` is null if it had none. */
   | 'date_added'
+  /** A read has found it no longer bookable. Its state is `not_on_sale` if its last time has begun. */
   | 'date_sold_out'
   | 'date_back'
   /** {image_key, credit} */
   | 'image_added'
-  /** {image_key, old, new} */
+  /** {image_key, old, new}: of an image that was shown. */
   | 'image_credit_changed'
-  /** {image_key, credit} */
+  /** {image_key, credit}: of an image that was shown until now. */
   | 'image_withdrawn';
 
 /** Each of these is one line per product and transaction. No kind reports numbers of tickets left. */
@@ -47,13 +49,13 @@ export type NewerKind =
   /** {variant_ids}: variants that are new, gone or different. */
   | 'variants_changed'
   /**
-   * {currency, dates}: dates whose times, prices or limit changed while their state stayed, or that have their first
-   * rows.
+   * {currency, dates}: dates whose times, prices or limit changed while they stayed bookable or not bookable, or that have
+   * their first rows.
    */
   | 'slots_changed'
   /**
-   * {image_keys}: images with another position, address or alternative text, and images that were hidden or shown
-   * again.
+   * {image_keys}: images with another position, address or alternative text, and images that were hidden or are shown
+   * again, with another credit or not.
    */
   | 'images_changed'
   /** {currency, old, new}: the product's price in a further currency, or its first price in any. */

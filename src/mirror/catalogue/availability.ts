@@ -56,7 +56,8 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
       else counts.changed += 1;
       if (noticed) counts.noticed.push(date);
     }
-    if (moved.length > 0) changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);
+    if (moved.length > 0 && dated.shut < 3)
+      changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);
     if (counts.added + counts.changed > 0) printed.recompute({ product_id, currency });
     return counts;
   };

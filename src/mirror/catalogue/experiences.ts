@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
-import type { Image } from '../../domain/catalogue/image.ts';
+import { type Image, mayShow } from '../../domain/catalogue/image.ts';
 import { slugOf } from '../../domain/catalogue/slug.ts';
 import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
@@ -130,8 +130,10 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
       ...{ document_hash, checked_at: sent_at, changed_at, stale_at },
     };
     put.run(next);
-    // Stored in another currency, or by a version that took less out of the same document.
-    if (!changed && differing(row, next, saidColumns).length > 0) differs(experience_id, [], 'other');
+    const verified_at = row?.images_verified_at ?? null;
+    const wereHidden = read !== null && read.length > 0 && (verified_at === null || !mayShow(verified_at, sent_at));
+    // Stored in another currency, or by a version that took less out of the same document; or its images are shown again.
+    if (!changed && (wereHidden || differing(row, next, saidColumns).length > 0)) differs(experience_id, [], 'other');
     if (!changed) return false;
     const named = row?.title !== title;
     if (named) search.venueChanged(experience_id);

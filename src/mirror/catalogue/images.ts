@@ -19,7 +19,7 @@ export interface ImageTable {
 export interface ImagesRead extends FoundBy {
   /** Instant at which the previous complete read was sent; null if this is the first. */
   readonly before_at: Instant | null;
-  /** For a product that is `added` by this read, the change feed reports no images. */
+  /** For a product that this read has `added` or brought back, the change feed reports no images. */
   readonly product: 'added' | 'known';
   readonly now: Instant;
 }
@@ -41,8 +41,11 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
     replace: (product_id, images, by) => {
       const { sent_at, before_at, product, now } = by;
       const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
-        if (before_at !== null) changes.add({ product_id, kind, detail }, by);
+        if (before_at !== null && product === 'known') changes.add({ product_id, kind, detail }, by);
       };
+      // Readers do not see it: the feed reports neither another credit nor that it goes.
+      const isHidden = (row: Row | undefined) =>
+        before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
       const rows = new Map(stored.all({ product_id }).map((row) => [row.image_key, row]));
       let changed = false;
       const others: string[] = [];
@@ -50,23 +53,25 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
         const { image_key, credit } = image;
         const row = rows.get(image_key);
         rows.delete(image_key);
-        const hidden = before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
+        const hidden = isHidden(row);
         if (row?.withdrawn_at === null && (hidden || differsBesideCredit(row, image))) others.push(image_key);
         if (before_at === null) others.push(image_key);
         if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
         const of = { product_id, image_key };
         if (row !== undefined && row.credit !== credit) ledger.credited(of, { old: row.credit, new: credit }, sent_at);
         if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
-        else if (row.credit !== credit) tell('image_credit_changed', { image_key, old: row.credit, new: credit });
+        else if (row.credit !== credit && !hidden)
+          tell('image_credit_changed', { image_key, old: row.credit, new: credit });
         if (row !== undefined && row.withdrawn_at !== null) ledger.returned(of, sent_at);
         put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
         changed = true;
       }
-      for (const { image_key, credit, withdrawn_at } of rows.values()) {
+      for (const row of rows.values()) {
+        const { image_key, credit, withdrawn_at } = row;
         if (withdrawn_at !== null) continue;
         withdraw.run({ product_id, image_key, at: sent_at });
         ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
-        tell('image_withdrawn', { image_key, credit });
+        if (!isHidden(row)) tell('image_withdrawn', { image_key, credit });
         changed = true;
       }
       if (product === 'known' && others.length > 0)

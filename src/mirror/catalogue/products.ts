@@ -57,10 +57,12 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     // A further language brings texts in the primary currency, a further currency prices in the primary language.
     const text =
       currency === primary.currency && read.onlySaleAndImages !== true ? texts.store(entry, read) : noTextChange;
-    const known = row === null ? 'added' : 'known';
+    // A withdrawn product is not shown, and `product_returned` reports all of one that comes back.
+    const known = row === null || row.withdrawn_at !== null ? 'added' : 'known';
     const price = language === primary.language && read.onlySaleAndImages !== true && prices.store(entry, read, known);
     const told = changes.added() > earlier;
-    if (row !== null) tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
+    if (known === 'known')
+      tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
     const { fields, before_at } = text;
     const detail_doubted = text.changed && source === 'list';

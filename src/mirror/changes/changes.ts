@@ -19,19 +19,25 @@ export interface FoundChange {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** One change of a date, as `explain` prints its history. */
+/** One change of a date, as `explain` prints its history: of itself, or of all dates of its product. */
 export interface DateChange {
   readonly at: Instant;
   readonly kind: ChangeKind;
   readonly reason: DueReason | null;
-  readonly detail: { readonly currency: string; readonly old: unknown; readonly new: unknown };
+  /** `currency`: absent from a change of all dates. */
+  readonly detail: { readonly currency?: string; readonly old?: unknown; readonly new?: unknown };
 }
+
+/** Kinds that announce all dates of a product, whose row in the feed has no date. */
+const ofAllDates = [
+  'sale_disabled', 'sale_enabled', 'dates_withheld', 'dates_released', 'product_withdrawn', 'product_returned',
+] as const satisfies ChangeKind[]; // biome-ignore format: a list of kinds
 
 /** Queries about changes. */
 export interface ChangeReads {
   /** Returns the newest number that the feed has given out; 0: none yet. */
   newest(): number;
-  /** Returns what happened to a date of a product, in order. */
+  /** Returns what happened to a date of a product, and to all its dates, in order. */
   ofDate(product_id: number, date: string): DateChange[];
 }
 
@@ -80,7 +86,7 @@ export function changeReads(db: Reads): ChangeReads {
       .selectFrom('_change')
       .select(['at', 'kind', 'reason', 'detail'])
       .where('product_id', '=', product_id)
-      .where('date', '=', date)
+      .where((of) => of.or([of('date', '=', date), of.and([of('date', 'is', null), of('kind', 'in', ofAllDates)])]))
       .orderBy('seq'),
   );
   return {

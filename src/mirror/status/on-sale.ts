@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { noProduct } from '../../domain/changes/change.ts';
+import { type ChangeKind, noProduct } from '../../domain/changes/change.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -25,7 +25,7 @@ export interface BookableDays {
   readonly earlier: OnSale | null;
 }
 
-/** Changes of the feed in the last hour. */
+/** Changes of the feed in the last hour. Dates count in the primary currency, as bookable days do. */
 export interface LastHour {
   readonly changes: number;
   /** Number of products that changed. */
@@ -108,13 +108,25 @@ export function bookableDays(db: Reads): (now: Instant) => BookableDays {
   };
 }
 
+const ofDates = ['date_added', 'date_sold_out', 'date_back'] as const satisfies ChangeKind[];
+
 export function lastHour(db: Reads): (now: Instant) => LastHour {
   const recent = ({ now }: Bound<Pick<Asked, 'now'>>) =>
     query
       .selectFrom('changes')
       .where('at', '>', sql<Instant>`${now} - ${sql.lit(hourMs)}`)
       .where('at', '<=', now)
-      .where('product_id', '<>', noProduct);
+      .where('product_id', '<>', noProduct)
+      .where((of) =>
+        of.or([
+          of('kind', 'not in', ofDates),
+          of(
+            sql<string | null>`json_extract(${of.ref('detail')}, '$.currency')`,
+            '=',
+            of.selectFrom('_mirror').select('currency'),
+          ),
+        ]),
+      );
   const products = db.values((asked: Bound<Pick<Asked, 'now'>>) =>
     recent(asked).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')),
   );

@@ -1,3 +1,5 @@
+import type { DateState } from '../../domain/catalogue/passed-times.ts';
+import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { DateChange } from '../../mirror/changes/changes.ts';
 import type { DateNow, ShownFacts } from '../../mirror/reading.ts';
@@ -24,7 +26,8 @@ export interface DateSpan {
   readonly from: number | null;
   /** Null: until now. */
   readonly to: number | null;
-  readonly state: 'available' | 'sold_out' | null;
+  /** Null: it was not shown, or nothing reports it. */
+  readonly state: DateState | null;
   /** Minor units; null: no price. */
   readonly lowest_price: number | null;
   /** The reason for the read that found it; null: its first read. */
@@ -35,19 +38,19 @@ type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
 
 /** Explains a date: evidence of the mirror's state at the time when a shopper viewed it. */
 export function explainDate(
-  mirror: ShownFacts,
+  mirror: Pick<ShownFacts, 'dateNow' | 'changes'>,
   { product_id, claims }: Pick<Explanation, 'product_id' | 'claims'>,
   date: string,
 ): DateExplanation {
   const now = mirror.dateNow(product_id, date);
   const changes = mirror.changes.ofDate(product_id, date);
   const currencies = [
-    ...new Set([...now.map(({ currency }) => currency), ...changes.map(({ detail }) => detail.currency)]),
+    ...new Set([...now.map(({ currency }) => currency), ...changes.flatMap(({ detail }) => detail.currency ?? [])]),
   ];
   const history = currencies.flatMap((currency) =>
     spansOf(
       currency,
-      changes.filter(({ detail }) => detail.currency === currency),
+      changes.filter(({ detail }) => detail.currency === undefined || detail.currency === currency),
       now.find((each) => each.currency === currency) ?? null,
     ),
   );
@@ -61,27 +64,51 @@ export function explainDate(
 }
 
 function spansOf(currency: string, changes: readonly DateChange[], now: DateNow | null): DateSpan[] {
+  const current = now === null ? unknown : saidNow(now);
   const [first] = changes;
-  if (first === undefined)
-    return now === null ? [] : [{ currency, from: null, to: null, ...saidNow(now), reason: null }];
+  if (first === undefined) return now === null ? [] : [{ currency, from: null, to: null, ...current, reason: null }];
   const spans: DateSpan[] = [];
   const before = said(first, 'old');
   if (before !== null) spans.push({ currency, from: null, to: first.at, ...before, reason: null });
+  let off: Off = noneOff;
   for (const [index, change] of changes.entries()) {
-    const to = changes[index + 1]?.at ?? null;
-    const after = said(change, 'new') ?? { state: null, lowest_price: null };
-    spans.push({ currency, from: change.at, to, ...after, reason: change.reason });
+    const next = changes[index + 1];
+    off = { ...off, ...offSince[change.kind] };
+    // A reopened date shows what it has become meanwhile, which its next change or the view reports.
+    const open = said(change, 'new') ?? (next === undefined ? current : (said(next, 'old') ?? unknown));
+    const shown = off.withdrawn ? unknown : off.closed || off.withheld ? notOnSale : open;
+    spans.push({ currency, from: change.at, to: next?.at ?? null, ...shown, reason: change.reason });
   }
-  return spans;
+  return spans.filter(({ from, to }) => from !== to);
 }
+
+/** Reasons for which no date of a product is sold. */
+interface Off {
+  readonly closed: boolean;
+  readonly withheld: boolean;
+  readonly withdrawn: boolean;
+}
+
+const noneOff: Off = { closed: false, withheld: false, withdrawn: false };
+const offSince: Partial<Record<ChangeKind, Partial<Off>>> = {
+  sale_disabled: { closed: true },
+  sale_enabled: { closed: false },
+  dates_withheld: { withheld: true },
+  dates_released: { closed: false, withheld: false },
+  product_withdrawn: { withdrawn: true },
+  product_returned: { withdrawn: false },
+};
+
+const unknown: Said = { state: null, lowest_price: null };
+const notOnSale: Said = { state: 'not_on_sale', lowest_price: null };
 
 function saidNow({ available, lowest_price }: DateNow): Said {
   return { state: available === 1 ? 'available' : 'sold_out', lowest_price };
 }
 
-/** Returns the old or new side of a change. A price change has only prices; other kinds have state and price. */
+/** Returns the old or new side of a change; null: it has none. A price change has only prices; other kinds have state and price. */
 function said({ kind, detail }: DateChange, which: 'old' | 'new'): Said | null {
   const value = detail[which];
   if (kind === 'price_changed') return { state: 'available', lowest_price: value as number | null };
-  return value as Said | null;
+  return (value as Said | null | undefined) ?? null;
 }

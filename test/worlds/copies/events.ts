@@ -27,8 +27,13 @@ function venueImage(name: string) {
   return { ...sizes, alt_text: name, credit: name };
 }
 
-/** Everything that can happen to a product at the service, by name. */
-type Event = (product: Product, harness: VirtualHarness, chance: Chance) => Promise<void> | void;
+/** Something that can happen to a product at the service. `restart` ends the daemon and starts it again. */
+export type Event = (
+  product: Product,
+  harness: VirtualHarness,
+  chance: Chance,
+  restart: (meanwhile?: () => Promise<void>) => Promise<void>,
+) => Promise<void> | void;
 
 const edit =
   (
@@ -228,4 +233,50 @@ export const events: Readonly<Record<string, Event>> = {
     for (const { sold_out } of sandbox.products()) sold_out.clear();
   },
   'dates released': (_, { sandbox }) => sandbox.faults.clear(),
+};
+
+const emptyDates = '{"success":true,"sales_enabled":true,"dates":[],"variants":[],"groups":[]}';
+const venueDays = (now: number) => [-1, 0, 1].map((ahead) => isoDay(now + ahead * 86_400_000));
+
+/** What else happens while readers see less than is stored: closures, holds, times that pass, images that expire. */
+export const hiddenEvents: Readonly<Record<string, Event>> = {
+  'closed and without dates': ({ id }, { sandbox }) => {
+    sandbox.world.disable(id, { reason: 'strike', expected_reopening: null });
+    sandbox.faults.add({ kind: 'status', status: 200, path: `/${id}/availability`, body: emptyDates, times: 12 });
+  },
+  'closed by notification and sold out': async (product, harness) => {
+    await notified(harness, product, { reason: word() });
+    for (let ahead = 1; ahead < 5; ahead += 1) product.sold_out.add(isoDay(harness.clock.now() + ahead * 86_400_000));
+    product.price += 10;
+  },
+  'all closed by notifications': async (_, harness) => {
+    for (const product of harness.sandbox.products()) await notified(harness, product, { reason: word() });
+  },
+  'all dates withheld': (_, { sandbox }) => {
+    const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
+    sandbox.faults.add({ kind: 'status', status: 200, path: '/availability', body, times: 60 });
+  },
+  'all dates gone': (_, { sandbox }) => {
+    sandbox.faults.add({ kind: 'status', status: 200, path: '/availability', body: emptyDates, times: 60 });
+  },
+  'today sold out': (product, { clock }) => {
+    for (const date of venueDays(clock.now())) product.sold_out.add(date);
+  },
+  'an evening': async (_, { clock, liveUntil }) => liveUntil(clock.now() + 5 * 3_600_000),
+  'many times a day': (_, { sandbox }, chance) => {
+    for (const product of sandbox.products()) Object.assign(product, { slots: Math.floor(chance() * 5) });
+  },
+  'withdrawn for an hour, with other images': async (product, { clock, liveUntil }) => {
+    product.withdrawn = true;
+    await liveUntil(clock.now() + 3 * 3_600_000);
+    product.images = product.images.slice(1).map((image) => ({ ...image, credit: word() }));
+    product.price += 100;
+    product.withdrawn = false;
+  },
+  'images expire': (_, { clock, sandbox }, __, restart) =>
+    restart(async () => {
+      await clock.advance(15 * 86_400_000);
+      for (const product of sandbox.products())
+        product.images = product.images.slice(1).map((image) => ({ ...image, credit: word() }));
+    }),
 };

@@ -5,7 +5,7 @@ import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
 import { openReader } from '../../fakes/reader.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../../fakes/virtual-harness.ts';
-import { events } from './events.ts';
+import { type Event, events } from './events.ts';
 import { announced, announcedViews, columnsSeen, differences, type Importer, importer } from './importer.ts';
 import { type CopyScript, copyScript, type Read, type Row } from './script.ts';
 
@@ -42,10 +42,40 @@ export interface FollowOptions {
 }
 
 /** Lets this many changes happen in a small world while copies follow the feed, and compares them at the end of each pass. */
-export async function follow({ changes, seed, without, progress = () => undefined }: FollowOptions): Promise<Followed> {
+export async function follow({ without, ...asked }: FollowOptions): Promise<Followed> {
   await using stack = new AsyncDisposableStack();
   const { path: directory } = stack.use(temporaryDirectory());
   const script = await copyScript(directory);
+  const watch = (harness: VirtualHarness) => new Follower(harness, script, without);
+  using follower = await liveWatched({ ...asked, directory, events, watch });
+  const { lines, passes, wrong, needless, seen } = follower;
+  return { changes: asked.changes, lines, passes, wrong, needless, seen };
+}
+
+/** Compares what a mirror says with what it shows, at each commit that adds to its feed. */
+export interface Watcher extends Disposable {
+  /** The first differences. The world ends at the first. */
+  readonly wrong: readonly string[];
+  atCommit(): void;
+}
+
+interface Watched<Watching> extends Pick<FollowOptions, 'changes' | 'seed' | 'progress'> {
+  readonly directory: string;
+  readonly events: Readonly<Record<string, Event>>;
+  /** Called when the mirror is filled. */
+  watch(harness: VirtualHarness): Watching;
+}
+
+/** Lets this many changes happen in a small world, each kind once at first, then any. Returns what watched it. */
+export async function liveWatched<Watching extends Watcher>({
+  changes,
+  seed,
+  directory,
+  events,
+  watch,
+  progress = () => undefined,
+}: Watched<Watching>): Promise<Watching> {
+  await using stack = new AsyncDisposableStack();
   const [path, state_dir] = [join(directory, 'mirror', 'mirror.db'), join(directory, 'state')];
   const mirror = { path, state_dir, commission: true };
   const service = { languages: ['en', 'de'], currencies: ['EUR', 'USD'] };
@@ -62,36 +92,36 @@ export async function follow({ changes, seed, without, progress = () => undefine
   for (const product of harness.sandbox.products().slice(-2)) product.withdrawn = true;
   await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
 
-  const follower = stack.use(new Follower(harness, script, without));
-  let listening = harness.daemon.mirror.onChanges(() => follower.atEndOfPass());
+  const watcher = watch(harness);
+  const listen = () => harness.daemon.mirror.onChanges(() => watcher.atCommit());
+  let listening = listen();
+  const restart = async (meanwhile = async () => {}) => {
+    listening[Symbol.dispose]();
+    await harness.restart({ meanwhile });
+    listening = listen();
+  };
   const names = Object.keys(events);
   let step = 0;
   const chance = () => roll(seed, step++, 'copies');
-  for (let done = 0; done < changes && follower.wrong.length === 0; ) {
+  for (let done = 0; done < changes && watcher.wrong.length === 0; ) {
     const together = 4 + Math.floor(chance() * 8);
     for (let index = 0; index < together; index += 1, done += 1) {
-      // Each kind once at first, then any.
       const name = done < names.length ? names[done] : names[Math.floor(chance() * names.length)];
       const products = harness.sandbox.products();
       const product = products[Math.floor(chance() * products.length)];
       if (product === undefined) throw new Error('no product');
-      await events[name ?? '']?.(product, harness, chance);
+      await events[name ?? '']?.(product, harness, chance, restart);
     }
-    if (chance() < 0.03) {
-      listening[Symbol.dispose]();
-      await harness.restart();
-      listening = harness.daemon.mirror.onChanges(() => follower.atEndOfPass());
-    }
+    if (chance() < 0.03) await restart();
     await harness.liveUntil(harness.clock.now() + hour + minute);
     progress(done);
   }
   listening[Symbol.dispose]();
-  const { lines, passes, wrong, needless, seen } = follower;
-  return { changes, lines, passes, wrong, needless, seen };
+  return watcher;
 }
 
 /** Copies that follow the feed of a mirror: one of all of it, and one for each kind that is passed over. */
-class Follower implements Disposable {
+class Follower implements Watcher {
   readonly wrong: string[] = [];
   readonly lines: Record<string, number> = {};
   passes = 0;
@@ -145,7 +175,7 @@ class Follower implements Disposable {
   }
 
   /** Has every copy follow, and compares each with the views. */
-  atEndOfPass(): void {
+  atCommit(): void {
     const now = this.#harness.clock.now();
     const found = this.#script.passes(this.#reader, this.#cursor);
     if (found.changes.length === 0) return;

@@ -70,29 +70,36 @@ export function differences(view: string, copied: readonly Row[], shown: readonl
   ];
 }
 
+const keyed: Readonly<Record<string, readonly string[]>> = {
+  images: ['product_id', 'image_key'],
+  // Their rows only come and go: that is how their columns change.
+  withdrawn_products: announced('withdrawn_products'),
+  alternatives: announced('alternatives'),
+};
+
+const keyOfView = (view: string) => keyed[view] ?? tables[view]?.key ?? announced(view);
+
+/** Returns what tells a row of a view from its others, as text. */
+export function keyOf(view: string, row: Row): string {
+  return JSON.stringify(keyOfView(view).map((name) => row[name]));
+}
+
 /** Which columns have been seen to change: in a row that stayed, or because rows came and went. */
 export function columnsSeen() {
   const seen = new Set<string>();
-  const keyed: Readonly<Record<string, readonly string[]>> = {
-    images: ['product_id', 'image_key'],
-    // Their rows only come and go: that is how their columns change.
-    withdrawn_products: announced('withdrawn_products'),
-    alternatives: announced('alternatives'),
-  };
   return {
     seen,
     /** Compares what a view shows with what it showed. */
     look: (view: string, before: readonly Row[], after: readonly Row[]) => {
       const columns = announced(view);
-      const named = keyed[view] ?? tables[view]?.key ?? columns;
-      const keyOf = (row: Row) => JSON.stringify(named.map((name) => row[name]));
+      const named = keyOfView(view);
       // Rows that are nothing but a key come with every product that is new: they have changed where a product had others before.
       const withRows =
         keyed[view] === undefined && columns.every((name) => named.includes(name))
           ? new Set(before.map(({ product_id }) => product_id))
           : null;
-      const stood = new Map(before.map((row) => [keyOf(row), row]));
-      const stands = new Map(after.map((row) => [keyOf(row), row]));
+      const stood = new Map(before.map((row) => [keyOf(view, row), row]));
+      const stands = new Map(after.map((row) => [keyOf(view, row), row]));
       for (const [key, row] of stands) {
         const old = stood.get(key);
         if (old === undefined && withRows?.has(row.product_id) === false) continue;

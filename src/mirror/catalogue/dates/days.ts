@@ -1,7 +1,6 @@
 import { instant } from '../../../clock.ts';
 import { type DayForm, isNoticed, otherOffers } from '../../../domain/catalogue/availability.ts';
 import { timesLeft } from '../../../domain/catalogue/passed-times.ts';
-import type { PrintedPrice } from '../../../domain/catalogue/printed-price.ts';
 import type { ChangeKind } from '../../../domain/changes/change.ts';
 import { minutesPassed, venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
@@ -10,15 +9,17 @@ import { query } from '../../sql/sql.ts';
 import type { Tables } from '../../sql/tables.ts';
 import type { AnswerMeta, OfProduct } from './answer-meta.ts';
 import { formOf, type StoredSlots, slotsOf, slotTable } from './slots.ts';
-import { type DateKey, type DateSetting, stretchesAt, stretchTable } from './stretches.ts';
+import { type DateKey, type DateSetting, type Stretch, shownAt, stretchesAt, stretchTable } from './stretches.ts';
 
 /** A date as it was read last, before any of its times had begun. */
-export type StoredDay = Pick<
-  Tables['day'],
-  'date' | 'window_id' | 'state' | 'lowest_price' | 'lowest_adult_price' | 'price_variant_type'
-> & { [Column in keyof StoredSlots]: StoredSlots[Column] | null };
+export type StoredDay = Pick<Tables['day'], 'date' | 'window_id' | 'state'> & {
+  [Column in keyof StoredSlots]: StoredSlots[Column] | null;
+};
 
-type Summary = Pick<StoredDay, 'state' | 'lowest_price'>;
+/** The row of a date that readers see; undefined: they see none. */
+type Shown = Pick<Stretch, 'state' | 'lowest_price' | (typeof printedColumns)[number]> | undefined;
+
+const printedColumns = ['lowest_adult_price', 'price_variant_type'] as const;
 
 /**
  * `most`: how many tickets one may order; null: the service names no limit. `window_id`: the span (date-spans.ts) that the
@@ -30,8 +31,9 @@ type DayRead = AnswerMeta & DateSetting & { readonly most: number | null; readon
 interface DayStored {
   /**
    * The kind of difference. It decides whether the change feed still needs an entry. `state`: `date_added`, `date_back` or
-   * `date_sold_out` was added. `counts`: only the tickets left differ, which has none. `offers`: times or prices differ, or
-   * it has its first row: `slots_changed` is owed, also where `price_changed` was added.
+   * `date_sold_out` was added. `counts`: only the tickets left differ, which has none. `offers`: times or prices differ, it
+   * differs while readers cannot book it, or it has its first row: `slots_changed` is owed, also where `price_changed` was
+   * added.
    */
   readonly differs: 'nothing' | 'counts' | 'state' | 'offers';
   /** True if a shopper who saw the stored date would notice the difference. Today, only what has not begun counts. */
@@ -69,16 +71,7 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
           .onRef('s.currency', '=', 'd.currency')
           .onRef('s.date', '=', 'd.date'),
       )
-      .select([
-        'd.date',
-        'd.window_id',
-        'd.state',
-        'd.lowest_price',
-        'd.lowest_adult_price',
-        'd.price_variant_type',
-        's.slots',
-        's.rest',
-      ])
+      .select(['d.date', 'd.window_id', 'd.state', 's.slots', 's.rest'])
       .where('d.product_id', '=', product_id)
       .where('d.currency', '=', currency)
       .where('d.date', '>=', from)
@@ -113,16 +106,15 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
       const before = known === null || rest === null ? undefined : formOf({ slots: known, rest });
       const after = stretchesAt(window_id, form, { types: read.types, begins });
       if (known !== null || next !== null) slots.put(key, next);
-      stretches.replace(key, stored === undefined ? [] : stretches.ofDate(key), after);
-      const [first] = after;
-      if (first === undefined) throw new Error(`no row of ${key.date}`);
+      const earlier = stored === undefined ? [] : stretches.ofDate(key);
+      stretches.replace(key, earlier, after);
+      const [was, is] = [shownAt(earlier, read), shownAt(after, read)];
       // A stored date is reported even in a first read: a product that returns has new records over old rows.
-      const told =
-        stored !== undefined || read.readBefore ? tellDay(changes, key, { stored, next: first, read }) : null;
+      const told = stored !== undefined || read.readBefore ? tellDay(changes, key, { was, is, read }) : null;
       const noticed = stored !== undefined && isSeen(key.date, before, form, read);
       if (told !== null && told !== 'price_changed') return { differs: 'state', noticed };
       const offersDiffer = stored === undefined || otherOffers(before, form);
-      return { differs: offersDiffer || otherPrice(stored, first) ? 'offers' : 'counts', noticed };
+      return { differs: offersDiffer || differsUntold(was, is, told) ? 'offers' : 'counts', noticed };
     },
     prune: ({ product_id, currency }, date) => {
       for (const rows of [stretches, slots]) rows.prune({ product_id, currency }, date);
@@ -136,34 +128,35 @@ function isSeen(date: string, before: DayForm | undefined, after: DayForm | unde
   return isNoticed(timesLeft(before, passed), timesLeft(after, passed), read.most);
 }
 
-/** Returns whether another price is printed: the cheapest time of an adult may sell out while a child's is the lowest. */
-function otherPrice(stored: StoredDay | undefined, { lowest_adult_price, price_variant_type }: PrintedPrice): boolean {
-  return stored?.lowest_adult_price !== lowest_adult_price || stored?.price_variant_type !== price_variant_type;
+/**
+ * Returns whether columns differ that no change has announced. The cheapest time of an adult may sell out while a child's is the
+ * lowest.
+ */
+function differsUntold(was: Shown, is: Shown, told: ChangeKind | null): boolean {
+  const columns = told === null ? (['state', 'lowest_price', ...printedColumns] as const) : printedColumns;
+  return columns.some((column) => was?.[column] !== is?.[column]);
 }
 
-/** State and lowest price are what the older kinds of the change feed tell of a date. Returns what it told. */
+/** Adds what readers see differ in state and lowest price, which the older kinds announce. Returns the kind. */
 function tellDay(
   changes: ChangeTable,
   { product_id, currency, date }: DateKey,
-  day: { readonly stored: StoredDay | undefined; readonly next: Summary; readonly read: AnswerMeta },
+  { was, is, read }: { readonly was: Shown; readonly is: Shown; readonly read: AnswerMeta },
 ): ChangeKind | null {
-  const { stored, next, read } = day;
-  const kind = dayChange(stored, next);
+  const kind = dayChange(was, is);
   if (kind === null) return null;
-  const prices = { old: stored?.lowest_price ?? null, new: next.lowest_price };
-  const states = { old: stored === undefined ? null : stateOf(stored), new: stateOf(next) };
-  const detail = { currency, ...(kind === 'price_changed' ? prices : states) };
-  changes.add({ product_id, kind, date, detail }, read);
+  const sideOf = kind === 'price_changed' ? (shown: Shown) => shown?.lowest_price ?? null : stateOf;
+  changes.add({ product_id, kind, date, detail: { currency, old: sideOf(was), new: sideOf(is) } }, read);
   return kind;
 }
 
-function dayChange(stored: StoredDay | undefined, next: Summary): ChangeKind | null {
-  const isAvailable = next.state === 'available';
-  if (stored === undefined) return isAvailable ? 'date_added' : null;
-  if (stored.state !== next.state) return isAvailable ? 'date_back' : 'date_sold_out';
-  return isAvailable && stored.lowest_price !== next.lowest_price ? 'price_changed' : null;
+function dayChange(was: Shown, is: Shown): ChangeKind | null {
+  const isAvailable = is?.state === 'available';
+  if (was === undefined) return isAvailable ? 'date_added' : null;
+  if ((was.state === 'available') !== isAvailable) return isAvailable ? 'date_back' : 'date_sold_out';
+  return isAvailable && was.lowest_price !== is.lowest_price ? 'price_changed' : null;
 }
 
-function stateOf({ state, lowest_price }: Summary) {
-  return { state, lowest_price };
+function stateOf(shown: Shown) {
+  return shown === undefined ? null : { state: shown.state, lowest_price: shown.lowest_price };
 }

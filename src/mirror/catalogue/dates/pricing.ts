@@ -1,10 +1,11 @@
+import type { Instant } from '../../../clock.ts';
 import { venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
 import { query } from '../../sql/sql.ts';
 import { printedPrices } from './printed-prices.ts';
-import { formOf, slotsOf, slotTable } from './slots.ts';
-import { dateSettings, stretchesAt, stretchTable } from './stretches.ts';
+import { endsOf, formOf, slotsOf, slotTable } from './slots.ts';
+import { dateSettings, type Stretch, stretchesAt, stretchTable } from './stretches.ts';
 
 /** Printed prices of dates that are already stored. */
 export interface Pricing {
@@ -44,9 +45,8 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
       stretches.replace({ product_id, currency, date }, before, after);
       const next = form === undefined ? undefined : slotsOf(form, begins);
       if (next !== undefined && next.slots !== row?.slots) slots.put({ product_id, currency, date }, next);
-      const [now] = after;
-      if (now?.lowest_adult_price !== first.lowest_adult_price || now.price_variant_type !== first.price_variant_type)
-        others.push(date);
+      const left = leftAt(by.sent_at);
+      if (left(before, row?.slots) !== left(after, next?.slots)) others.push(date);
     }
     for (const [currency, others] of moved) {
       printed.recompute({ product_id, currency });
@@ -67,4 +67,23 @@ export function pricingOf(db: Writes, changes: ChangeTable): Pricing {
       return products.length === limit;
     },
   };
+}
+
+/**
+ * Returns as text what readers see of a date from an instant on: its prices, and how many of its times are left. A product
+ * that has moved to another time zone has other ones left.
+ */
+function leftAt(at: Instant) {
+  return (stretches: readonly Stretch[], slots = '[]'): string =>
+    JSON.stringify([
+      stretches
+        .filter(({ until_at }) => until_at > at)
+        .map(({ state, lowest_price, lowest_adult_price, price_variant_type }) => [
+          state,
+          lowest_price,
+          lowest_adult_price,
+          price_variant_type,
+        ]),
+      endsOf(slots).filter((ends_at) => ends_at > at).length,
+    ]);
 }

@@ -65,3 +65,8 @@ export function formOf({ slots, rest }: StoredSlots): DayForm {
   const times = (JSON.parse(slots) as StoredSlot[]).map(([time, , ...slot]) => [timeOfSlot(time), ...slot]);
   return [availability, zone, times, ...extra] as readonly unknown[] as DayForm;
 }
+
+/** Returns the instants from which the slots of a date are not sold any more. */
+export function endsOf(slots: string): number[] {
+  return (JSON.parse(slots) as StoredSlot[]).map(([, ends_at]) => ends_at);
+}

@@ -14,8 +14,8 @@ export type DateKey = OfProduct & Pick<Tables['day'], 'date'>;
 /** A row of a date: what is shown of it from one instant to another. */
 export type Stretch = Omit<Tables['day'], keyof DateKey>;
 
-/** Time zone of a product, and the types of its variants. */
-export interface DateSetting {
+/** Time zone of a product, the types of its variants, and whether its dates are shown and sold. */
+export interface DateSetting extends Pick<Tables['_product'], 'shut'> {
   readonly timezone: string | null;
   readonly types: VariantTypes;
 }
@@ -137,11 +137,23 @@ export function stretchesAt(
     .filter(({ from_at, until_at }) => from_at < until_at);
 }
 
-/** Returns where products are, and whom their variants are for. */
+/** Returns the row of a date that readers see, as the view `availability_days` does. */
+export function shownAt(
+  stretches: readonly Stretch[],
+  { shut, now }: { readonly shut: number; readonly now: Instant },
+): Stretch | undefined {
+  const row = shut < 3 ? stretches.find(({ from_at, until_at }) => from_at <= now && now < until_at) : undefined;
+  return row === undefined || shut === 0 ? row : { ...row, state: 'not_on_sale' };
+}
+
+/** Returns where products are, whom their variants are for, and whether their dates are shown and sold. */
 export function dateSettings(db: Writes): (product_id: number) => DateSetting {
-  const zoneOf = db.values(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('_product').select('timezone').where('product_id', '=', product_id),
+  const product = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query.selectFrom('_product').select(['timezone', 'shut']).where('product_id', '=', product_id),
   );
   const typesOf = variantTypes(db);
-  return (product_id) => ({ timezone: zoneOf.get({ product_id }) ?? null, types: typesOf(product_id) });
+  return (product_id) => ({
+    ...(product.get({ product_id }) ?? { timezone: null, shut: 0 }),
+    types: typesOf(product_id),
+  });
 }

@@ -72,9 +72,10 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
       else put.run(next);
       const other = row?.from_price !== from_price;
       if (!other && row.prediscount_price === prediscount_price) return false;
+      if (product === 'added') return true;
       const detail = { currency, old: row?.from_price ?? null, new: from_price };
       if (row !== undefined && other) changes.add({ product_id, kind: 'price_changed', detail }, read);
-      if (product === 'known' && (row === undefined || currency !== read.primary.currency))
+      if (row === undefined || currency !== read.primary.currency)
         changes.add({ product_id, kind: 'prices_changed', detail }, read);
       return true;
     },

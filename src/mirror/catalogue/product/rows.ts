@@ -18,7 +18,7 @@ import { productTags } from './tags.ts';
 
 /** Columns set only by reads in the primary language: visibility, sale status, place and images. */
 export interface ProductRows {
-  find(product_id: number): Pick<Product, 'sale_status'> | null;
+  find(product_id: number): Pick<Product, 'sale_status' | 'withdrawn_at'> | null;
   store(entry: ProductEntry, read: ProductRead): StoredRow;
   /** The closure in force takes effect: the product is off sale until reads decide. */
   close(product_id: number, by: FoundBy): void;
@@ -77,7 +77,7 @@ export function productRows(
   function replaceImages(row: Product | undefined, entry: ProductEntry, read: ProductRead): boolean {
     const known = {
       before_at: row?.images_verified_at ?? null,
-      product: row === undefined ? 'added' : 'known',
+      product: row === undefined || row.withdrawn_at !== null ? 'added' : 'known',
     } as const;
     return entry.images !== null && images.replace(entry.product_id, entry.images, { ...read, ...known });
   }
