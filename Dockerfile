@@ -4,11 +4,12 @@ ARG BASE=node:26-bookworm-slim
 
 FROM ${BASE} AS build
 WORKDIR /build
-COPY package.json package-lock.json tsconfig.json .rolldown.ts ./
+COPY package.json package-lock.json tsconfig.json .rolldown.ts LICENSE ./
+COPY docs/reader.md ./docs/
 COPY src ./src
 # The scripts are left out: the package "node", which brings a Node to older hosts, has nothing to do in here.
 # So are the addons of other systems.
-RUN npm ci --ignore-scripts && node node_modules/rolldown/bin/cli.mjs -c .rolldown.ts && chmod 0755 dist/cli.js \
+RUN npm ci --ignore-scripts && node .rolldown.ts && chmod 0755 dist/cli.js \
   && find dist/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete
 
 FROM ${BASE}

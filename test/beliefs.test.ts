@@ -15,7 +15,7 @@ import { section } from './documents.ts';
 import { startJobs } from './fakes/daemon-jobs.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
-import { type Need, needs } from './fakes/needs.ts';
+import { needs } from './fakes/needs.ts';
 import { notifiedHarness } from './fakes/notified-harness.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { subscriptionHarness } from './fakes/subscription-harness.ts';
@@ -23,6 +23,7 @@ import { testConfig } from './fakes/test-config.ts';
 import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 import { thorough } from './fakes/thorough.ts';
+import type { Need } from './fakes/tools.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*

@@ -3,37 +3,53 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { skippedLine } from './fakes/needs.ts';
+import { optionsWhere } from './fakes/needs.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
-
-const source = new URL('fakes/needs.ts', import.meta.url);
-
-/** What `needs` answers in a process of its own that finds no program at all. */
-function whereNothingIsInstalled(strict: boolean): unknown {
-  using empty = temporaryDirectory();
-  const program = `import { needs } from ${JSON.stringify(source.href)}; console.log(JSON.stringify(needs('php', 'root')))`;
-  const env = { PATH: empty.path, ...(strict && { CATALOGUED_TEST_STRICT: '1' }) };
-  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', program], { env, encoding: 'utf8' }));
-}
+import { skippedLines } from './fakes/tools.ts';
 
 describe('a test that needs what this machine lacks', () => {
   it('is skipped, and says for what', () => {
-    expect(whereNothingIsInstalled(false)).toEqual({ skip: true, meta: { missing: ['php', 'root'] } });
+    expect(optionsWhere(['php', 'zsh'], ['sqlite3', 'php'], false)).toEqual({ skip: true, meta: { missing: ['php'] } });
+    expect(optionsWhere(['php'], ['sqlite3'], false)).toEqual({});
   });
 
   it('runs, and so fails, where nothing may be skipped', () => {
-    expect(whereNothingIsInstalled(true)).toMatchObject({ skip: false });
+    expect(optionsWhere(['php'], ['php'], true)).toMatchObject({ skip: false });
   });
 
   it('is counted in the line that the run ends with, with the command that installs what is missing', () => {
-    expect(skippedLine([])).toBe(null);
-    expect(skippedLine([['php', 'python3'], ['php'], ['root']])).toBe(
+    expect(skippedLines([])).toEqual([]);
+    expect(skippedLines([['php', 'python3'], ['php'], ['root']])).toEqual([
       '3 tests skipped: php, python3, root missing here. To run them: apt-get install --no-install-recommends php-cli php-sqlite3 python3, and root',
-    );
+    ]);
     // Each package once, also where two tools need it.
-    expect(skippedLine([['pod', 'iptables']])).toBe(
-      '1 test skipped: iptables, pod missing here. To run them: apt-get install --no-install-recommends iptables iproute2 curl, and root that may unshare',
-    );
+    expect(skippedLines([['pod', 'iptables']])).toEqual([
+      '1 test skipped: iptables, pod missing here. To run them: apt-get install --no-install-recommends iptables iproute2 curl procps, and root that may unshare',
+    ]);
+  });
+
+  it('is counted by itself where nothing that can be installed helps, and no folder is named', () => {
+    expect(skippedLines([['data', 'time'], ['data'], ['zsh']])).toEqual([
+      '1 test skipped: zsh missing here. To run them: apt-get install --no-install-recommends zsh',
+      '2 tests skipped: for answers of the service that are not published',
+    ]);
+  });
+});
+
+describe('a tool', () => {
+  it('is missing where no program is found', () => {
+    using empty = temporaryDirectory();
+    const tools = fileURLToPath(new URL('fakes/tools.ts', import.meta.url));
+    const installed = execFileSync(process.execPath, [tools], { env: { PATH: empty.path }, encoding: 'utf8' });
+    expect(installed.trim().split(' ')).toEqual(expect.arrayContaining(['php-cli', 'gcc', 'postgresql', 'dbus']));
+  });
+
+  it('is there where it can be used (control)', () => {
+    using directory = temporaryDirectory();
+    writeFileSync(join(directory.path, 'zsh'), '#!/bin/sh\n', { mode: 0o755 });
+    const tools = fileURLToPath(new URL('fakes/tools.ts', import.meta.url));
+    const installed = execFileSync(process.execPath, [tools], { env: { PATH: directory.path }, encoding: 'utf8' });
+    expect(installed.trim().split(' ')).not.toContain('zsh');
   });
 });
 

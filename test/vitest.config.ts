@@ -35,7 +35,7 @@ export default defineConfig({
     env: { TMPDIR: directory, NODE_COMPILE_CACHE: compiled, [runMark]: randomUUID() },
     sequence: { sequencer: LongestFirst },
     setupFiles: ['fakes/prepared-when-used.ts'],
-    globalSetup: ['fakes/no-child-outlives.ts', 'fakes/build-once.ts', 'fakes/filled-worlds.ts'],
+    globalSetup: ['fakes/no-child-outlives.ts', 'fakes/tools.ts', 'fakes/build-once.ts', 'fakes/filled-worlds.ts'],
     // For what hangs: the strict run gives way to what runs beside it in .ci/run, where seven seconds have taken two minutes.
     testTimeout: thorough ? 300_000 : 120_000,
     hookTimeout: thorough ? 300_000 : 120_000,

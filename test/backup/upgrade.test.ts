@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync,
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import Database from 'better-sqlite3';
-import { afterAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf } from '../../src/backup/make.ts';
 import { readManifest } from '../../src/backup/manifest.ts';
 import { checkUpgrade } from '../../src/backup/try-upgrade.ts';
@@ -18,7 +18,7 @@ import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts
 import { lookAt } from '../../src/sqlite/look.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
-import { nextVersion } from '../fakes/next-version.ts';
+import { type NextVersion, nextVersion } from '../fakes/next-version.ts';
 import { notifyProgram } from '../fakes/notify-program.ts';
 import { startProgram } from '../fakes/run-cli.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
@@ -36,8 +36,11 @@ function configOf({ mirror, backups }: ReturnType<typeof place>): Paths {
   } as Paths;
 }
 
-const next = nextVersion();
-afterAll(() => next[Symbol.dispose]());
+let next: NextVersion;
+beforeAll(() => {
+  next = nextVersion();
+  return () => next[Symbol.dispose]();
+});
 
 /** Puts a mirror that nobody has open in the place of the one there is. */
 function closed(path: string): void {

@@ -13,7 +13,8 @@ import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const stack = new AsyncDisposableStack();
-const { path } = stack.use(temporaryDirectory());
+let path = '';
+let log = '';
 const pem = rsaPem('pkcs8');
 const token = 'Zk3'.repeat(14).padEnd(43, 'Q');
 let mirror = '';
@@ -28,9 +29,10 @@ const secretFiles = {
   storefront_token: canary.storefront,
 };
 const fileOf = (name: keyof typeof secretFiles) => join(path, name);
-const log = join(path, 'catalogued.log');
 
 beforeAll(async () => {
+  path = stack.use(temporaryDirectory()).path;
+  log = join(path, 'catalogued.log');
   for (const [name, text] of Object.entries(secretFiles)) writeFileSync(join(path, name), text, { mode: 0o600 });
   const harness = stack.use(await filledHarness({ products: 4 }));
   mirror = harness.daemon.mirror.path;

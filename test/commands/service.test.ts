@@ -1,7 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempDisposableSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Installation, installedFiles, isHidden, placesOf } from '../../src/commands/service/files.ts';
+import { type Installation, installedFiles, obstacleAt, placesOf } from '../../src/commands/service/files.ts';
 import { parseConfig } from '../../src/config/load.ts';
+import { cli } from '../fakes/built-program.ts';
 import { runHere } from '../fakes/run-here.ts';
 
 const packaged = (path: string) => readFileSync(new URL(`../../config/systemd/${path}`, import.meta.url), 'utf8');
@@ -70,14 +73,8 @@ describe('service install', () => {
   });
 
   it('--print shows every file and command, and needs no root and no systemd', async () => {
-    const { code, stdout, stderr } = await runHere([
-      'service',
-      'install',
-      '--base-url',
-      'https://t.example',
-      '--print',
-    ]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    const { code, stdout } = await runHere(['service', 'install', '--base-url', 'https://t.example', '--print']);
+    expect(code).toBe(0);
     expect(stdout).toContain('# /etc/systemd/system/catalogued.service (0644)\n');
     expect(stdout).toContain('base_url: https://t.example');
     expect(stdout).toMatch(/# systemd-sysusers \/etc\/sysusers\.d\/catalogued\.conf\n# systemctl daemon-reload\n$/);
@@ -93,13 +90,44 @@ describe('service install', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(says) });
   });
 
+  it('--print warns of a program that systemd cannot start, and prints the same', async () => {
+    using directory = mkdtempDisposableSync('/tmp/catalogued-test-');
+    const from = join(cli, '../..');
+    for (const name of ['dist', 'package.json', 'config'])
+      cpSync(join(from, name), join(directory.path, name), { recursive: true, dereference: true });
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(directory.path, 'dist/cli.js'), 'service', 'install', '--print'],
+      { encoding: 'utf8' },
+    );
+    const [warning, ...others] = stderr.trim().split('\n');
+    expect([status, warning]).toEqual([
+      0,
+      `Warning: systemd cannot start this: ${directory.path} is in /tmp, which PrivateTmp=yes hides from the service`,
+    ]);
+    expect(others.at(-1)).toMatch(/^Try: put the program into \/opt\/catalogued /);
+    expect(stdout).toContain(` ${directory.path}/dist/cli.js --config /etc/catalogued/catalogued.yaml run\n`);
+  });
+
   it.each([
-    ['/home/anna/catalogued', true],
-    ['/root', true],
-    ['/tmp/x', true],
-    ['/opt/catalogued', false],
-    ['/homes/catalogued', false],
-  ])('knows whether the unit hides %s', (path, hidden) => {
-    expect(isHidden(path)).toBe(hidden);
+    ['/home/anna/catalogued', 'is in /home, which ProtectHome=yes hides from the service'],
+    ['/root/.nvm/versions/node/v26.10.0/bin/node', 'is in /root, which ProtectHome=yes hides from the service'],
+    ['/root', 'is in /root, which ProtectHome=yes hides from the service'],
+    ['/tmp/x', 'is in /tmp, which PrivateTmp=yes hides from the service'],
+    ['/var/tmp/x', 'is in /var/tmp, which PrivateTmp=yes hides from the service'],
+    ['/run/user/1000/x', 'is in /run/user, which ProtectHome=yes hides from the service'],
+    ['/run/catalogued', 'is in /run, which is empty after a restart of the machine'],
+    ['/dev/shm/x', 'is in /dev/shm, which is empty after a restart of the machine'],
+    ['/opt/my catalogued', 'contains " ", which systemd interprets'],
+    ['/opt/100%', 'contains "%", which systemd interprets'],
+    ['/opt/catalogued', null],
+    ['/homes/catalogued', null],
+    ['/srv/tmp/catalogued-1.0.0', null],
+  ])('knows why systemd cannot start %s, or that it can', (path, why) => {
+    expect(obstacleAt(path, templates.unit)).toBe(why === null ? null : `${path} ${why}`);
+  });
+
+  it('takes what is hidden from the unit (control)', () => {
+    expect(obstacleAt('/tmp/x', templates.unit.replace('PrivateTmp=yes', 'PrivateTmp=no'))).toBe(null);
   });
 });

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,6 +26,20 @@ it('the image has labels, a health check, no root, two volumes, and the program 
   expect(volumes).toEqual(['/data', '/state']);
   expect(entrypoint[0]).toBe('node');
   expect(text('Dockerfile')).toContain(`ARG VERSION=${JSON.parse(text('package.json')).version}\n`);
+});
+
+it('the image is built of what the Dockerfile copies, and npm ci prints no list of files', () => {
+  using directory = temporaryDirectory();
+  const [, copied = ''] = text('Dockerfile').split(/^FROM /m);
+  const sources = [...copied.matchAll(/^COPY (.*) \.\/\S*$/gm)].flatMap(([, paths = '']) => paths.split(' '));
+  expect(text('.dockerignore').split('\n')).toEqual(expect.arrayContaining(sources.map((path) => `!${path}`)));
+  for (const path of sources) cpSync(join(root, path), join(directory.path, path), { recursive: true });
+  symlinkSync(join(root, 'node_modules'), join(directory.path, 'node_modules'));
+  const [, command = ''] = /npm ci --ignore-scripts && (node \S+) /.exec(copied) ?? [];
+  expect(JSON.parse(text('package.json')).scripts.build).toMatch(new RegExp(`^${command} `));
+  const built = spawnSync(process.execPath, command.split(' ').slice(1), { cwd: directory.path, encoding: 'utf8' });
+  expect(built).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  expect(existsSync(join(directory.path, 'dist/cli.js'))).toBe(true);
 });
 
 it('the first configuration of the container is valid, and puts everything on its volumes', () => {
@@ -69,7 +83,10 @@ describe('the compose file', needs('compose', 'time'), () => {
 
 describe('the compose file of two instances, PostgreSQL and a follower', needs('compose', 'time'), () => {
   const file = join(root, 'config/container/instances.yaml');
-  const services: Readonly<Record<string, Service>> = composed(file).services;
+  let services: Readonly<Record<string, Service>>;
+  beforeAll(() => {
+    services = composed(file).services;
+  });
   const configured = (environment: Service['environment']) =>
     parseConfig(text('config/container/catalogued.yaml'), { ...image().env, ...environment });
 

@@ -4,7 +4,6 @@ import { matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseAst } from 'vitest/node';
 import { document } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
 import { models } from './models.ts';
@@ -181,7 +180,9 @@ describe('a generator or an ORM', () => {
     },
   );
 
-  it('that uses schema/models/typeorm.ts finds every column with its type', () => {
+  it('that uses schema/models/typeorm.ts finds every column with its type', async () => {
+    // It asks the machine what it is as soon as it is loaded.
+    const { parseAst } = await import('vitest/node');
     const code = models['typeorm.ts'] ?? '';
     expect(() => parseAst(code, { lang: 'ts' })).not.toThrow();
     const classes = [...code.matchAll(/@ViewEntity\(\{ name: '(\w+)', [^\n]*\nexport class (\w+) \{\n(.*?)\n\}/gs)];

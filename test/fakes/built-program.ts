@@ -46,8 +46,7 @@ async function buildProgram(): Promise<string> {
     mkdirSync(place, { recursive: true });
     removeUnused();
     const made = `${directory}.${process.pid}`;
-    const rolldown = join(root, 'node_modules/rolldown/bin/cli.mjs');
-    await promisify(execFile)(process.execPath, [rolldown, '-c', '.rolldown.ts', '--log-level', 'silent'], {
+    await promisify(execFile)(process.execPath, ['.rolldown.ts'], {
       cwd: root,
       env: { ...process.env, CATALOGUED_DIST: join(made, 'dist') },
     });

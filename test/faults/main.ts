@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anyNumber, commandLine, someNumber, wholeNumber } from '../command-line.ts';
-import { isMissing } from '../fakes/needs.ts';
 import { startProgram } from '../fakes/run-cli.ts';
+import { missingOf } from '../fakes/tools.ts';
 import { judged, resultsOf, runTests } from './matrix/suite.ts';
 import { type Row, rows, withMeasured } from './matrix/table.ts';
 import { CannotRun, type FaultOptions, type Outcome, type Run } from './run.ts';
@@ -82,7 +82,7 @@ async function outcomeOf(run: Run): Promise<Ended> {
   const tell = (line: string) => (run.beside ? void said.push(`      ${line}`) : say(`      ${line}`));
   const started = performance.now();
   const outcome = async (): Promise<Outcome> => {
-    const missing = needs.filter(isMissing);
+    const missing = await missingOf(needs);
     if (missing.length > 0) throw new CannotRun(`${missing.join(' and ')} cannot be used here`);
     return await run.run(tell);
   };

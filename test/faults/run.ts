@@ -1,4 +1,4 @@
-import type { Need } from '../fakes/needs.ts';
+import type { Need } from '../fakes/tools.ts';
 
 /** What `npm run faults` was asked for. */
 export interface FaultOptions {

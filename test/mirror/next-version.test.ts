@@ -7,17 +7,19 @@ import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForReading, openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
-import { nextVersion } from '../fakes/next-version.ts';
+import { type NextVersion, nextVersion } from '../fakes/next-version.ts';
 import { openReader } from '../fakes/reader.ts';
 import { emptyMirror, temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
-const temporary = temporaryDirectory();
-const next = nextVersion();
-afterAll(() => {
-  temporary[Symbol.dispose]();
-  next[Symbol.dispose]();
+const stack = new DisposableStack();
+let next: NextVersion;
+let directory = '';
+beforeAll(() => {
+  next = stack.use(nextVersion());
+  directory = stack.use(temporaryDirectory()).path;
 });
+afterAll(() => stack.dispose());
 
 /** Every row of every table, in the columns that both versions have. */
 function contents(path: string, columns = columnsIn(path)): Record<string, unknown[]> {
@@ -57,7 +59,7 @@ const asked = <Answer>(path: string, sql: string) => {
 };
 
 describe('a filled mirror and its inbox', () => {
-  const at = (name: string) => join(temporary.path, name);
+  const at = (name: string) => join(directory, name);
   const copy = (name: string) => {
     copyFileSync(at('filled.db'), at(name));
     return at(name);

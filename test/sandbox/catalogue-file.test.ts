@@ -4,8 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { needs, sharedData } from '../fakes/needs.ts';
+import { needs } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { sharedData } from '../fakes/tools.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const data = fileURLToPath(sharedData);

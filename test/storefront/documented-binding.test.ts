@@ -27,12 +27,14 @@ interface Asked {
 }
 
 describe('a statement of the documents', () => {
-  const directory = temporaryDirectory();
-  const path = join(directory.path, 'mirror.db');
+  let directory: ReturnType<typeof temporaryDirectory>;
+  let path = '';
   let db: Database.Database;
   let asked: Asked;
 
   beforeAll(async () => {
+    directory = temporaryDirectory();
+    path = join(directory.path, 'mirror.db');
     await using harness = await filledHarness({ products: 40 });
     standingCopy(harness.daemon.mirror.path, path, harness.clock.now());
     db = new Database(path, { readonly: true });

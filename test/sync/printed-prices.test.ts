@@ -5,7 +5,8 @@ import { expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
-import { needs, sharedData } from '../fakes/needs.ts';
+import { needs } from '../fakes/needs.ts';
+import { sharedData } from '../fakes/tools.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 async function filled(options: Partial<SandboxOptions>): Promise<VirtualHarness> {

@@ -6,8 +6,9 @@ import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { decodeAvailability as decodeRow } from '../../src/upstream/decode-availability.ts';
 import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
 import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
-import { needs, sharedData } from '../fakes/needs.ts';
+import { needs } from '../fakes/needs.ts';
 import { rowAnswered, rowsAnswered } from '../fakes/standard-answers.ts';
+import { sharedData } from '../fakes/tools.ts';
 
 const question = { from: '2026-12-01', to: '2026-12-31', currency: 'EUR', commission: false };
 

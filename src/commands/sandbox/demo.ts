@@ -2,7 +2,8 @@ import { generateKeyPairSync } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { isAbsolute, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { newId, systemClock, systemEntropy } from '../../clock.ts';
 import { documentText } from '../../config/document.ts';
@@ -14,6 +15,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { number } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
+import { packageRoot } from '../../package.ts';
 import { type SandboxImageHost, startImageHost } from '../../sandbox/images/image-host.ts';
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts';
 import { acquireMirrorLock } from '../../sqlite/lock.ts';
@@ -162,8 +164,14 @@ function addresses({ shop, page, path, product_id }: Addresses): string {
   return `
 Shop  ${shop}
 Page  ${page}/
-File  sqlite3 -box ${path} "SELECT date, state, lowest_adult_price FROM availability_days WHERE product_id = ${product_id} AND currency = 'EUR' LIMIT 7"
+File  npx node -e "console.table(require(${builtReader()}).openReader('${path}').calendar(${product_id}, { columns: ['date', 'state', 'lowest_adult_price'] }).slice(0, 7))"
 `;
+}
+
+/** Returns the place of the built reader, as a string that `require` takes in the working directory. */
+function builtReader(): string {
+  const path = relative('', fileURLToPath(new URL('dist/reader', packageRoot))).replaceAll('\\', '/');
+  return `'${path.startsWith('.') || isAbsolute(path) ? path : `./${path}`}'`;
 }
 
 /** Returns a port that was free a moment ago: the configuration needs the callback address in advance. */

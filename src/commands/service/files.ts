@@ -101,12 +101,28 @@ function configurationOf(wanted: Installation, template: string): string {
     .replaceAll('/var/lib/catalogued', places.data);
 }
 
-/** Directories that the unit hides from the daemon, or that do not outlive a restart. */
-const hidden = ['/home', '/root', '/run/user', '/tmp', '/var/tmp'];
+/** Directories that a setting of the unit hides from the daemon. */
+const hidden: Readonly<Record<string, readonly string[]>> = {
+  'ProtectHome=yes': ['/home', '/root', '/run/user'],
+  'PrivateTmp=yes': ['/tmp', '/var/tmp'],
+};
 
-/** Returns whether a daemon under the unit could not read this path. */
-export function isHidden(path: string): boolean {
-  return hidden.some((directory) => `${path}/`.startsWith(`${directory}/`));
+/** Directories in memory: their files are gone after a restart of the machine. */
+const volatile = ['/run', '/dev/shm'];
+
+/** Returns why systemd cannot start a program at this path from a unit with this text, or null. */
+export function obstacleAt(path: string, unit: string): string | null {
+  const within = (directories: readonly string[]) =>
+    directories.find((directory) => `${path}/`.startsWith(`${directory}/`));
+  const settings = new Set(unit.split('\n'));
+  for (const [setting, directories] of Object.entries(hidden)) {
+    const directory = settings.has(setting) ? within(directories) : undefined;
+    if (directory !== undefined) return `${path} is in ${directory}, which ${setting} hides from the service`;
+  }
+  const lost = within(volatile);
+  if (lost !== undefined) return `${path} is in ${lost}, which is empty after a restart of the machine`;
+  const [character] = /[\s%$"'\\]/.exec(path) ?? [];
+  return character === undefined ? null : `${path} contains ${JSON.stringify(character)}, which systemd interprets`;
 }
 
 /** Path of the installed command `catalogued`. */

@@ -9,7 +9,7 @@ import { CataloguedError, type ExitCode, exitCodes } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
 import { makeDirectory } from '../../sqlite/make-directory.ts';
 import type { Io } from '../terminal/io.ts';
-import { commandPath, type Installation, type InstalledFile, installedFiles, isHidden, placesOf } from './files.ts';
+import { commandPath, type Installation, type InstalledFile, installedFiles, obstacleAt, placesOf } from './files.ts';
 
 interface Options {
   readonly user?: string;
@@ -45,12 +45,11 @@ export function serviceCommand(io: Io): Command {
     )
     .action(async (options: Options) => {
       const { wanted, key_file } = await installationOf(options, io);
-      const files = installedFiles(wanted, {
-        unit: packaged('config/systemd/catalogued.service'),
-        configuration: packaged('config/systemd/catalogued.yaml'),
-      });
-      if (options.print) print(io, wanted, files);
-      else install(io, { wanted, files, key: key_file === null ? null : keyIn(key_file) });
+      const unit = packaged('config/systemd/catalogued.service');
+      const files = installedFiles(wanted, { unit, configuration: packaged('config/systemd/catalogued.yaml') });
+      const obstacles = [wanted.program, wanted.node].flatMap((path) => obstacleAt(path, unit) ?? []);
+      if (options.print) print(io, { wanted, files, obstacles });
+      else install(io, { wanted, files, obstacles, key: key_file === null ? null : keyIn(key_file) });
     });
   return command;
 }
@@ -137,7 +136,13 @@ function commandsFor({ user }: Installation): (readonly [string, ...string[]])[]
   ];
 }
 
-function print(io: Io, wanted: Installation, files: readonly InstalledFile[]): void {
+const elsewhere = 'put the program into /opt/catalogued and Node into /usr/local/bin, and run it from there';
+
+type Printed = Pick<Work, 'wanted' | 'files' | 'obstacles'>;
+
+function print(io: Io, { wanted, files, obstacles }: Printed): void {
+  for (const obstacle of obstacles) io.stderr.write(`Warning: systemd cannot start this: ${obstacle}\n`);
+  if (obstacles.length > 0) io.stderr.write(`Try: ${elsewhere}\n`);
   for (const { path, text, mode, write } of files)
     io.stdout.write(
       `# ${path} (${mode.toString(8).padStart(4, '0')}${write === 'once' ? ', unless it is there' : ''})\n${text}\n`,
@@ -149,11 +154,13 @@ function print(io: Io, wanted: Installation, files: readonly InstalledFile[]): v
 interface Work {
   readonly wanted: Installation;
   readonly files: readonly InstalledFile[];
+  /** Reasons why systemd could not start the service. */
+  readonly obstacles: readonly string[];
   readonly key: string | null;
 }
 
-function install(io: Io, { wanted, files, key }: Work): void {
-  refuse(wanted);
+function install(io: Io, { wanted, files, obstacles, key }: Work): void {
+  refuse(obstacles);
   const places = placesOf(wanted);
   for (const file of files) {
     const kept = file.write === 'once' && existsSync(file.path);
@@ -179,7 +186,7 @@ function install(io: Io, { wanted, files, key }: Work): void {
 }
 
 /** Refuses what could not become a service, before anything is written. */
-function refuse({ program, node }: Installation): void {
+function refuse([obstacle]: readonly string[]): void {
   const refusal = (code: string, message: string, exitCode: ExitCode, hint: string) =>
     new CataloguedError(code, message, { exitCode, hint });
   if (!existsSync('/run/systemd/system'))
@@ -191,14 +198,8 @@ function refuse({ program, node }: Installation): void {
     );
   if (process.getuid?.() !== 0)
     throw refusal('root', 'only root can install a service', exitCodes.permission, 'run it with sudo, or with --print');
-  for (const path of [program, node])
-    if (isHidden(path))
-      throw refusal(
-        'hidden-program',
-        `${path} is hidden from services, or lost when the machine restarts`,
-        exitCodes.configuration,
-        'put the program into /opt/catalogued and Node into /usr/local/bin, and run it from there',
-      );
+  if (obstacle !== undefined)
+    throw refusal('hidden-program', `systemd cannot start this: ${obstacle}`, exitCodes.configuration, elsewhere);
 }
 
 function write({ path, text, mode }: Pick<InstalledFile, 'path' | 'text' | 'mode'>): void {

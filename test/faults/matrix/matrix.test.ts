@@ -80,9 +80,6 @@ function notInHistory(names: readonly string[]): readonly string[] {
   return names.filter((name) => !commits.some((commit) => commit.startsWith(name)));
 }
 
-const withHistory =
-  spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root }).stdout?.toString() === 'false\n';
-
 describe('the track record', () => {
   it('names at least 25 bugs, each held by a test that there is', () => {
     expect(trackRecord.length).toBeGreaterThanOrEqual(25);
@@ -90,7 +87,9 @@ describe('the track record', () => {
     expect(missing(trackRecord.flatMap(({ tests }) => tests))).toEqual([]);
   });
 
-  it('names commits that there are, and of each mending the one before', { skip: !withHistory }, () => {
+  it('names commits that there are, and of each mending the one before', ({ skip }) => {
+    const asked = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' });
+    skip(asked.stdout !== 'false\n', 'a checkout without its history');
     const mended = trackRecord.filter((each) => each.mended !== null);
     expect(notInHistory(trackRecord.flatMap((each) => [each.wrong, each.mended ?? each.wrong]))).toEqual([]);
     expect(notInHistory(['0000000'])).toEqual(['0000000']);

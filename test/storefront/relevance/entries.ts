@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
-import { sharedData } from '../../fakes/needs.ts';
 import { productOf } from '../../fakes/stored-products.ts';
+import { sharedData } from '../../fakes/tools.ts';
 import { townProducts } from './town-products.ts';
 
 interface Sampled {
