@@ -91,7 +91,7 @@ describe('catalogued held', () => {
     // The service says otherwise: each record leaves the hold by its own answer.
     expect((await harness.run('resync', '--all', '--wait')).code).toBe(0);
     expect((await harness.run('held', '--json')).stdout).toContain('"claiming": 0');
-    expect((await harness.run('status')).code).toBe(0);
+    expect((await harness.run('held')).stdout).toBe('Nothing is held.\n');
   });
 
   it('is told by explain beside what is pending and what was believed, also of a single date', async () => {
