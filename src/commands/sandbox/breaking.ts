@@ -250,8 +250,7 @@ function deeds({ sandbox, reader, clock, page }: BreakingPorts): Readonly<Record
   const verdict = (target: Target) => checks.verdict(target);
   const day = ({ product_id, date }: Target): Day | undefined =>
     reader.calendar(product_id, { from: date, to: date })[0];
-  const changes = ({ product_id }: Target) =>
-    new RegExp(`id=${product_id}">${product_id}</a>.*?<td[^>]*>.*?</td>(.*?)</tr>`, 'gs');
+  const changes = ({ product_id }: Target) => new RegExp(`id=${product_id}">[^<]*</a>(.*?)</span>`, 'gs');
   const announced = 'The service announces it.';
   const asked =
     'The service announces no such change: a check by a shopper finds it, and then everybody sees it. The demo checks now.';
