@@ -35,6 +35,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       { kind: 'date_sold_out', changes: 2 },
       { kind: 'date_back', changes: 1 },
     ],
+    turnover: { added: 0, returned: 0, withdrawn: 0, closed: 0, reopened: 0, first_filled: 0 },
   },
   images: 60,
   oldest_image_at: now - 48 * hour,

@@ -35,7 +35,11 @@ const cases: Readonly<
   image_added: [{ image_key: 'a', credit: 'Photo: B' }, {}, 'has a new image (Photo: B)'],
   image_credit_changed: [{ old: 'A', new: null }, {}, 'has an image with another credit: none instead of A'],
   image_withdrawn: [{ image_key: 'a', credit: null }, {}, 'has lost an image'],
-  checkout_changed: [{ fields: ['must_know'] }, { language: 'en' }, 'has changed checkout information in en: must know'],
+  checkout_changed: [
+    { fields: ['must_know'] },
+    { language: 'en' },
+    'has changed checkout information in en: must know',
+  ],
   variants_changed: [{ variant_ids: [1, 2] }, {}, 'has 2 changed tickets'],
   slots_changed: [{ dates: ['2026-11-22'] }, {}, 'has changed times, prices or limits on 1 date'],
   images_changed: [{ image_keys: ['a'] }, {}, 'has 1 changed image'],
