@@ -107,6 +107,6 @@ function renderDate(told: DateExplanation, title: string | null, at: number, wid
     reason ?? '-',
   ]);
   if (rows.length > 0)
-    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'lowest price', 'read because'], rows, width));
+    lines.push('', table([`${date} from`, 'to', 'the mirror said', 'cheapest ticket', 'read because'], rows, width));
   return `${lines.join('\n')}\n`;
 }

@@ -1,6 +1,6 @@
 import { listedAtMost, memoryMs, type PageMemory } from '../admin/page/memory.ts';
 import { instant } from '../clock.ts';
-import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
+import type { ChangeFeed, FeedChange } from '../mirror/changes/change-feed.ts';
 import type { Mirroring } from './mirroring.ts';
 
 /** Reads the data that the page shows in addition to the status. Leaves out data of a file that is lost or damaged. */
@@ -11,11 +11,12 @@ export function pageMemory(
   const [mirrored, received] = [files.isWell('mirror'), files.isWell('inbox')];
   const { conditions, deliveries } = inbox;
   const from = instant(ports.clock.now() - memoryMs);
+  const titleOf = ({ product_id }: FeedChange) => mirror.catalogue.products.shown(product_id)?.title ?? null;
   return {
     started_at,
     conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips(from) } : null,
     resyncs: mirrored ? mirror.schedule.jobs.unfinished() : [],
-    changes: mirrored ? feed.newest(listedAtMost) : [],
+    changes: mirrored ? feed.newest(listedAtMost).map((change) => ({ ...change, title: titleOf(change) })) : [],
     deliveries: received ? deliveries.list({ since: null, state: null, limit: listedAtMost }) : [],
   };
 }

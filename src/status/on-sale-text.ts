@@ -14,13 +14,18 @@ export function bookableText({ currency, days, earlier }: BookableDays, now: num
   return `${number(days)} days in ${currency ?? 'no currency yet'}${before === null ? '' : `; ${before}`}`;
 }
 
-/** Names of one change and of several, by kinds of the feed. Kinds without a name are counted together. */
+/** Names of one product and of several, by what became of it. */
+const turnoverNames: readonly (readonly [of: keyof LastHour['turnover'], one: string, several: string])[] = [
+  ['first_filled', 'product by the first fill', 'products by the first fill'],
+  ['added', 'new product', 'new products'],
+  ['withdrawn', 'product withdrawn', 'products withdrawn'],
+  ['returned', 'product returned', 'products returned'],
+  ['closed', 'product closed', 'products closed'],
+  ['reopened', 'product opened', 'products opened'],
+];
+
+/** Names of one change and of several, by kinds of the feed. Changes without a name are counted together. */
 const names: readonly (readonly [kinds: readonly string[], one: string, several: string])[] = [
-  [['product_added'], 'new product', 'new products'],
-  [['product_withdrawn'], 'product withdrawn', 'products withdrawn'],
-  [['product_returned'], 'product returned', 'products returned'],
-  [['sale_disabled', 'dates_withheld'], 'product closed', 'products closed'],
-  [['sale_enabled', 'dates_released'], 'product opened', 'products opened'],
   [['date_sold_out'], 'date sold out', 'dates sold out'],
   [['date_back'], 'date back', 'dates back'],
   [['date_added'], 'new date', 'new dates'],
@@ -29,12 +34,18 @@ const names: readonly (readonly [kinds: readonly string[], one: string, several:
   [['image_added', 'image_withdrawn', 'image_credit_changed', 'images_changed'], 'image', 'images'],
 ];
 
-/** Returns the changes of the last hour by kind: `2 dates sold out, 28 prices, 4 others`; null: there were none. */
-export function changesText({ changes, kinds }: LastHour): string | null {
+/**
+ * Returns the changes of the last hour: `2 dates sold out, 28 prices, 4 others`; null: there were none. A product that
+ * was closed and opened again counts once, as opened.
+ */
+export function changesText({ changes, kinds, turnover }: LastHour): string | null {
   if (changes === 0) return null;
   const counted = (of: readonly string[]) =>
     kinds.filter(({ kind }) => of.includes(kind)).reduce((sum, each) => sum + each.changes, 0);
-  const named = names.map(([of, one, several]) => ({ count: counted(of), one, several }));
+  const named = [
+    ...turnoverNames.map(([of, one, several]) => ({ count: turnover[of], one, several })),
+    ...names.map(([of, one, several]) => ({ count: counted(of), one, several })),
+  ];
   const others = changes - named.reduce((sum, { count }) => sum + count, 0);
   return [...named, { count: others, one: 'other', several: 'others' }]
     .filter(({ count }) => count > 0)

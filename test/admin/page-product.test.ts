@@ -19,7 +19,7 @@ describe('the view of a product says', () => {
     ],
     [
       'its next dates, and which of them are stale',
-      /2026-11-22 available 12\.50 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
+      /adult price .* 2026-11-22 available 12\.50 EUR .* 2026-11-23 sold_out - 9 h ago stale/,
     ],
     [
       'when and why each part is read',
@@ -27,11 +27,21 @@ describe('the view of a product says', () => {
     ],
     ['who announced what', /Notified 3 h ago: price \(all\)/],
     ['what was closed by notification', /Announced closures .* 4 d ago strike - 703295 over/],
-    ['what changed', /Last changes .* 1 h ago price_changed, 2026-11-22 \{/],
+    [
+      'what changed',
+      /Last changes .* It has another price: its cheapest ticket on 2026-11-22 is 12\.50 EUR, and was 11\.00 EUR\. 1 h ago/,
+    ],
     ['which images are shown, with their credits', /Images .* 0 Photo: A\. Baker Loaves in 12 d/],
   ];
   it.each(cases)('%s', (_, words) => {
     expect(textOf(view)).toMatch(words);
+  });
+
+  it('whose price it is where no adult can buy', () => {
+    const [first] = view.days;
+    if (first === undefined) throw new Error('no day is known');
+    const days = [{ ...first, price_variant_type: 'child' }];
+    expect(textOf({ ...view, days })).toContain('12.50 EUR (child)');
   });
 
   it('nothing of what there is not', () => {

@@ -53,14 +53,8 @@ describe('a resync by the page', () => {
   it('is not started without the token of the form, with that of another request, or by a page of another origin', async () => {
     const token = tokenIn(await look('?resources=products'));
     expect(token).not.toBe('');
-    const missing = {
-      status: 403,
-      text: expect.stringMatching(/^\{"error":"form-token","message":"the form token is missing[^\n]*"\}$/),
-    };
-    const changed = {
-      status: 403,
-      text: expect.stringMatching(/^\{"error":"form-token","message":"this form is too old[^\n]*"\}$/),
-    };
+    const missing = { status: 403, text: expect.stringMatching(/role="alert">The form token is missing/) };
+    const changed = { status: 403, text: expect.stringMatching(/role="alert">This form was too old, or was changed/) };
     expect(await post({ resources: 'products' })).toMatchObject(missing);
     expect(await post({ resources: 'products', token: 'x' })).toMatchObject(missing);
     expect(await post({ resources: 'variants', token })).toMatchObject(changed);

@@ -12,6 +12,7 @@ const zoo = {
   city_name: 'London',
   sellable: 1,
   price: 1431,
+  price_variant_type: 'adult',
   currency: 'EUR',
   checked_at: now - 60_000,
   stale: 0,

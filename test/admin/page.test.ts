@@ -47,7 +47,7 @@ const empty: typeof known = {
   jobs: known.jobs.map((job) => ({ ...job, runs: 0, last_run_at: null, last_ms: null })),
   inbox: { ...known.inbox, received: 0, applied: 0, last_delivery_at: null },
   bookable: { currency: null, days: 0, earlier: null },
-  last_hour: { changes: 0, products: 0, kinds: [] },
+  last_hour: { ...known.last_hour, changes: 0, products: 0, kinds: [] },
   truth: { audited: 0, outdated: 0, share: null, margin: null, from_at: null, to_at: null, by_tier: [] },
   error_rate: { ...known.error_rate, checks: 0, wrong: 0, orders: 0, rate: null, by_tier: [], worst: [] },
 };

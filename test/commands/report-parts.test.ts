@@ -30,6 +30,7 @@ const report: WeekReport = {
   images: {
     must_go: [{ ...one, images: 5, hidden_from: at }],
     went: [{ ...image, last_confirmed_at: null, withdrawn_at: at, cause: 'product', returned_at: null }],
+    back: [],
     credit_changes: [{ ...one, image_key: 'a1', old: 'Jo', new: null, at }],
   },
   sold_without_subscription: { covers_sales: 1, products: [{ ...one, tickets: 6, orders: 5 }] },
@@ -61,7 +62,10 @@ it('each table of a report has its columns in one order, and the cells belong to
     ['On sale again', when],
     ['The biggest moves of products', `${product}, ${by}`],
     ['The biggest of dates, one a product', `${product}, date: 2026-12-05, ${by}`],
-    ['Taken down', `${product}, image: a1, credit: Jo, when: 2026-11-12 09:30, because: product withdrawn`],
+    [
+      'Taken down, and not back',
+      `${product}, image: a1, credit: Jo, when: 2026-11-12 09:30, because: product withdrawn`,
+    ],
     ['Hidden unless they are confirmed', `${product}, images: 5, hidden from: 2026-11-12 09:30`],
     ['Other credits', `${product}, image: a1, was: Jo, is: none`],
     ['Those that sold most', `${product}, tickets: 6, orders judged: 5`],
@@ -74,7 +78,7 @@ it('each part of a report has its sentences, also where there is nothing to list
   expect(partsOf(report).map(({ title, says }) => [title, says.length])).toEqual([
     ['Products', 0],
     ['Prices', 2],
-    ['Images and their licences', 2],
+    ['Images and their licences', 3],
     ['Sold without a subscription', 2],
     ['Outdated data shown', 1],
     ['Wrong at checkout', 3],
@@ -85,5 +89,21 @@ it('each part of a report has its sentences, also where there is nothing to list
   expect([empty[0], empty[6]].map((part) => [part?.says, part?.tables])).toEqual([
     [['Nothing came, went, closed or opened.'], []],
     [['Not known: the inbox, where they are counted, cannot be read by this user.'], []],
+  ]);
+});
+
+it('images that were taken down are counted as in the audit, also those that are back', () => {
+  const [gone] = report.images.went;
+  if (gone === undefined) throw new Error('no image went');
+  const says = (went: number, back: number) =>
+    partsOf({
+      ...report,
+      images: { must_go: [], credit_changes: [], went: Array(went).fill(gone), back: Array(back).fill(gone) },
+    }).find(({ title }) => title.startsWith('Images'))?.says;
+  expect(says(0, 0)).toEqual(['Taken down: 0.']);
+  expect(says(0, 1)).toEqual(['Taken down: 1 (1 back since).']);
+  expect(says(2, 1)).toEqual([
+    'Taken down: 3 (1 back since).',
+    'Remove what is not back from wherever else you have copied it: 2.',
   ]);
 });

@@ -1,79 +1,30 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newId, systemClock, systemEntropy } from '../../src/clock.ts';
-import { Breaking, DaemonLog, type DeedName, type ShownAt } from '../../src/commands/sandbox/breaking.ts';
-import { startShopServer } from '../../src/commands/sandbox/shop/server.ts';
-import { createSecret } from '../../src/config/secrets.ts';
-import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { createLog } from '../../src/log.ts';
-import { startImageHost } from '../../src/sandbox/images/image-host.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Reader } from '../../src/storefront/reader.ts';
 import { startBrowser } from '../fakes/browser.ts';
-import { canary } from '../fakes/canary.ts';
-import { freePort } from '../fakes/free-port.ts';
+import { type DemoShop, startDemoShop } from '../fakes/demo-shop.ts';
 import { needs } from '../fakes/needs.ts';
-import { openReader } from '../fakes/reader.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfig } from '../fakes/test-config.ts';
-import { testMachine } from '../fakes/test-machine.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-/* The demo's shop beside a live daemon, and the buttons that break the service. */
+/* The demo's shop beside a live daemon: its answers. Its buttons and forms are used in clicks.test.ts. */
 
 const stack = new AsyncDisposableStack();
-let sandbox: Sandbox;
-let daemon: RunningDaemon;
-let reader: Reader;
-let breaking: Breaking;
-let url: string;
+let demo: DemoShop;
 let product_id: number;
 /** A date with tickets. */
 let date: string;
 
 beforeAll(async () => {
-  const { path } = stack.use(temporaryDirectory());
-  const images = stack.use(await startImageHost({ clock: systemClock, seed: 1 }));
-  const origin = { image_origin: images.url };
-  sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 24, hold_ms: 0, ...origin }));
-  const chosen = sandbox.products().find((each) => each.status === 'available' && each.images.length > 1);
-  product_id = chosen?.id ?? 0;
-  const door = `unix:${join(path, 'storefront.sock')}`;
-  const log = new DaemonLog(systemClock);
-  const port = await freePort();
-  const more = {
-    storefront: { listen: door },
-    images: { hosts: ['127.0.0.1'] },
-    signing: { body: 'json' },
-    receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
-    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
-  };
-  const config = testConfig(path, sandbox.url, more, { receiver_secret: createSecret(canary.master) });
-  daemon = stack.use(
-    await startDaemon(testMachine({ log: createLog('info', log) }), config, {
-      admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
-    }),
-  );
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
-  await daemon.schedule.run('subscriptions');
-  reader = stack.use(openReader(daemon.mirror.path, { daemon: { listen: door } }));
-  date = reader.calendar(product_id).findLast((day) => day.state === 'available')?.date ?? '';
-  const page = daemon.admin[1] ?? '';
-  breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));
-  const shop = { reader, today: () => '2026-01-01', orderId: () => newId(systemEntropy) };
-  const server = await startShopServer({ shop, breaking, log, page, product_id, image_origin: images.url });
-  url = stack.use(server).url;
+  demo = await startDemoShop(stack);
+  ({ product_id, date } = demo);
 });
 
 afterAll(() => stack.disposeAsync());
 
 async function get(path: string): Promise<string> {
-  return await (await fetch(new URL(path, url))).text();
+  return await (await fetch(new URL(path, demo.url))).text();
 }
 
 async function post(path: string, fields: Record<string, string>, headers: Record<string, string> = {}) {
   const body = new URLSearchParams(fields);
-  const answer = await fetch(new URL(path, url), { method: 'POST', body, headers, redirect: 'manual' });
+  const answer = await fetch(new URL(path, demo.url), { method: 'POST', body, headers, redirect: 'manual' });
   return { status: answer.status, html: await answer.text() };
 }
 
@@ -85,16 +36,6 @@ function fieldsOf(html: string, action: string): Record<string, string> {
   );
 }
 
-async function press(button: DeedName): Promise<number> {
-  return (await post('/press', { button, product: String(product_id), date, back: '/' })).status;
-}
-
-/** Resolves once a button has measured its last press at a place. */
-async function seen(button: DeedName, place: ShownAt): Promise<void> {
-  const isSeen = () => breaking.buttons().find(({ name }) => name === button)?.seconds?.[place] !== null;
-  while (!isSeen()) await systemClock.sleep(20);
-}
-
 const productPage = () => get(`/product/${product_id}?date=${date}`);
 const cell = (html: string) => new RegExp(`class="(\\w+)[^"]*" data-date="${date}"`).exec(html)?.[1];
 
@@ -103,16 +44,16 @@ describe('the shop', () => {
     const home = await get('/');
     const [, city = ''] = /href="(\/search\?city=\d+)"/.exec(home) ?? [];
     expect(await get(city)).toMatch(/href="\/product\/\d+"/);
-    const title = reader.product(product_id)?.title ?? '';
+    const title = demo.reader.product(product_id)?.title ?? '';
     expect(await get(`/search?text=${encodeURIComponent(title)}`)).toContain(`/product/${product_id}"`);
   });
 
   it('shows each image with its credit, and a date with its times and tickets', async () => {
     const html = await productPage();
-    const [image] = reader.images(product_id);
+    const [image] = demo.reader.images(product_id);
     expect(html).toContain(`<figure><img src="${image?.large_url?.replaceAll('&', '&amp;')}"`);
     expect(html.match(/<figcaption>/g)).toHaveLength(
-      reader.images(product_id).filter(({ credit }) => credit !== null).length,
+      demo.reader.images(product_id).filter(({ credit }) => credit !== null).length,
     );
     expect(cell(html)).toBe('available');
     expect(html).toContain('action="/check"');
@@ -125,7 +66,7 @@ describe('the shop', () => {
     const order = fieldsOf(html, '/order');
     expect((await post('/order', order)).html).toContain('Ordered');
     const report = { product_id, date, quantity: 1, outcome: 'confirmed', order_id: order.order ?? '' } as const;
-    expect(await reader.order({ ...report, time: order.time })).toMatchObject({ repeated: true });
+    expect(await demo.reader.order({ ...report, time: order.time })).toMatchObject({ repeated: true });
   });
 
   it('orders nothing at a price that was not shown', async () => {
@@ -136,13 +77,13 @@ describe('the shop', () => {
   });
 
   it.each(['/product/1', '/product/x', '/nothing'])('answers %s with 404', async (path) => {
-    expect((await fetch(new URL(path, url))).status).toBe(404);
+    expect((await fetch(new URL(path, demo.url))).status).toBe(404);
   });
 
   it('answers no page of another origin, and no name that leads here by DNS rebinding', async () => {
     const origin = 'http://other.example';
     expect((await post('/press', { button: 'close' }, { origin })).status).toBe(403);
-    for (const address of [url, daemon.admin[1] ?? '']) {
+    for (const address of [demo.url, demo.page]) {
       const { hostname, port } = new URL(address);
       const { promise, resolve } = Promise.withResolvers<number | undefined>();
       const { request } = await import('node:http');
@@ -155,73 +96,21 @@ describe('the shop', () => {
   });
 });
 
-/** The text of the shop that each button changes. */
-const shows: Readonly<Record<DeedName, () => Promise<unknown>>> = {
-  close: async () => (await productPage()).includes('Not on sale now'),
-  'sell-out': async () => cell(await productPage()),
-  price: async () => fieldsOf(await productPage(), '/check').price,
-  image: async () => (await productPage()).match(/<figure>/g)?.length,
-  // The dates stay on sale, and are to be checked before an order.
-  empty: async () => [cell(await productPage()), reader.calendar(product_id, { from: date, to: date })[0]?.state],
-  key: async () => await checked(),
-  away: async () => await checked(),
-};
-
-async function checked(): Promise<string | undefined> {
-  const wanted = { ...fieldsOf(await productPage(), '/check'), count: '1' };
-  return /<section class="verdict (\w+)">/.exec((await post('/check', wanted)).html)?.[1];
-}
-
-const everywhere = ['shop', 'page', 'log'] as const;
-
-describe('a button changes the service until the shop, the page and the log show it, and back', () => {
-  it.each([
-    ['sell-out', everywhere, 'available', 'sold_out'],
-    ['price', everywhere, expect.any(String), expect.any(String)],
-    ['image', everywhere, expect.any(Number), expect.any(Number)],
-    ['empty', everywhere, ['available', 'available'], ['check', 'available']],
-    ['key', everywhere, 'holds', 'unknown'],
-    // Its line in the log stands there after ten seconds.
-    ['away', ['shop', 'page'], 'holds', 'unknown'],
-  ] as const)('%s', async (button, where, whole, broken) => {
-    const before = await shows[button]();
-    expect(before).toEqual(whole);
-    expect(await press(button)).toBe(303);
-    for (const place of where) await seen(button, place);
-    const after = await shows[button]();
-    expect(after).toEqual(broken);
-    expect(after).not.toEqual(before);
-    expect(await get('/')).toContain(`value="${button}" class="undo"`);
-    await press(button);
-    await seen(button, 'shop');
-    expect(await shows[button]()).toEqual(before);
+describe('a press of a button', () => {
+  it('is refused where no such button, product or date is', async () => {
+    const press = { button: 'sell-out', product: String(product_id), date };
+    for (const wrong of [{ button: 'constructor' }, { product: '999' }, { date: 'abc' }]) {
+      const { status, html } = await post('/press', { ...press, ...wrong });
+      expect(status).toBe(400);
+      expect(html).toMatch(/<h1>There is no such (button|product, or no such date)\.<\/h1>/);
+    }
   });
 
-  it('close, which is announced, and which a read confirms', async () => {
-    await press('close');
-    for (const place of everywhere) await seen('close', place);
-    expect(await shows.close()).toBe(true);
-    await press('close');
-    // One product is read once a minute, so the shop shows this later.
-    expect(sandbox.products().find(({ id }) => id === product_id)?.status).toBe('available');
-  });
-
-  it('of no such name is refused, and each that there is is tested', async () => {
-    expect(
-      breaking
-        .buttons()
-        .map(({ name }) => name)
-        .sort(),
-    ).toEqual(Object.keys(shows).sort());
-    expect((await post('/press', { button: 'constructor' })).status).toBe(400);
-    for (const wrong of [{ product: '999' }, { product: String(product_id), date: 'abc' }])
-      expect((await post('/press', { button: 'sell-out', date, ...wrong })).status).toBe(400);
-  });
-
-  it('pressed twice at once is pressed and undone', async () => {
-    const price = () => sandbox.products().find(({ id }) => id === product_id)?.price;
+  it('twice at once is pressed and undone', async () => {
+    const price = () => demo.sandbox.products().find(({ id }) => id === product_id)?.price;
     const before = price();
-    expect(await Promise.all([press('price'), press('price')])).toEqual([303, 303]);
+    const press = () => demo.breaking.press('price', { product_id, date });
+    await Promise.all([press(), press()]);
     expect(price()).toBe(before);
   });
 });
@@ -229,7 +118,7 @@ describe('a button changes the service until the shop, the page and the log show
 describe('in a browser', needs('chromium'), () => {
   it('the shop searches as one types, and offends against nothing', async () => {
     await using tab = await startBrowser();
-    await tab.open(url);
+    await tab.open(demo.url);
     const heading = await tab.value<string>(`new Promise((resolve) => {
       const search = document.querySelector('input[type=search]');
       new MutationObserver(() => resolve(document.querySelector('h1').textContent)).observe(document.body, { childList: true, subtree: true });
@@ -237,7 +126,7 @@ describe('in a browser', needs('chromium'), () => {
       search.dispatchEvent(new Event('input', { bubbles: true }));
     })`);
     expect(heading).toMatch(/“musem”/);
-    await tab.open(`${url}product/${product_id}?date=${date}`);
+    await tab.open(`${demo.url}product/${product_id}?date=${date}`);
     expect(await tab.value('document.images[0].decode().then(() => document.images[0].naturalWidth)')).toBe(500);
     expect(tab.console()).toEqual([]);
   });

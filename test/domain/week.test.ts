@@ -82,6 +82,15 @@ describe('what became of a product in a week', () => {
     });
   });
 
+  it('is one closure of a product whose dates went before it was closed, and one opening back', () => {
+    const closing = [event(1, 'dates_withheld'), event(1, 'sale_disabled', 11)];
+    expect(told(...closing)).toEqual({ ...none, closed: [1] });
+    expect(told(...closing, event(1, 'sale_enabled', 12), event(1, 'dates_released', 13))).toEqual({
+      ...none,
+      reopened: [1],
+    });
+  });
+
   it('is told in the order in which it happened, listing and sale together', () => {
     expect(told(event(1, 'sale_disabled', 12), event(2, 'sale_disabled', 11), event(3, 'sale_disabled', 13))).toEqual({
       ...none,

@@ -8,10 +8,26 @@ export interface Tab {
   open(url: string): Promise<void>;
   /** Returns the value of an expression in the page, or what its promise resolves with. */
   value<Value>(expression: string): Promise<Value>;
+  /** Resolves once an expression is true, on this page or the next one. Returns false if it never is within `ms`. */
+  until(expression: string, ms?: number): Promise<boolean>;
+  /** Presses the mouse in the middle of the element that an expression returns, and releases it there. */
+  click(element: string, whilePressed?: () => Promise<unknown>): Promise<void>;
+  /** Types into the field that has the focus. */
+  type(text: string): Promise<void>;
+  pressEnter(): Promise<void>;
+  /** Makes the screen that of a phone, or of a desk again. */
+  screen(of: 'phone' | 'desk'): Promise<void>;
   /** Sends a command of the DevTools protocol. */
   send(method: string, params?: object): Promise<Record<string, unknown>>;
   /** Returns what the console has said: errors of scripts, and breaches of the content security policy. */
   console(): readonly string[];
+}
+
+/** Answer of `Runtime.evaluate`: `error` where the page was left before. */
+interface Evaluated {
+  readonly result?: { readonly value?: unknown };
+  readonly exceptionDetails?: { readonly exception?: { readonly description?: string } };
+  readonly error?: { readonly message: string };
 }
 
 const flags = [
@@ -22,6 +38,7 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--no-first-run',
+  '--window-size=1280,900',
   '--remote-debugging-port=0',
 ];
 
@@ -39,6 +56,32 @@ export async function startBrowser(): Promise<Tab & AsyncDisposable> {
   });
   const tab = await connectTo(await portOf(child.stderr));
   return { ...tab, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Returns a promise of the page: of true once the expression is true after a change of the document, else of false. */
+function observed(expression: string, ms: number): string {
+  return `new Promise((resolve) => {
+    const end = (is) => { observer.disconnect(); clearTimeout(timer); resolve(is); };
+    const look = () => { try { if (${expression}) end(true); } catch {} };
+    const observer = new MutationObserver(look);
+    const timer = setTimeout(() => end(false), ${ms});
+    observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+    look();
+  })`;
+}
+
+/** Returns the middle of an element that can be pressed; throws where there is none, or another one lies on top. */
+function middleOf(element: string): string {
+  return `(() => {
+    const pressed = ${element};
+    if (!pressed) throw new Error('there is no such element: ' + ${JSON.stringify(element)});
+    pressed.scrollIntoView({ block: 'center', behavior: 'instant' });
+    const { x, y, width, height } = pressed.getClientRects()[0] ?? pressed.getBoundingClientRect();
+    const middle = { x: x + width / 2, y: y + height / 2 };
+    const top = document.elementFromPoint(middle.x, middle.y);
+    if (!pressed.contains(top)) throw new Error('covered by ' + (top?.outerHTML ?? 'nothing').slice(0, 200) + ': ' + ${JSON.stringify(element)});
+    return middle;
+  })()`;
 }
 
 /** Chromium prints the address at which it is controlled. */
@@ -75,6 +118,16 @@ async function connectTo(port: string): Promise<Tab> {
     return promise;
   };
   for (const domain of ['Page', 'Runtime', 'Log']) await send(`${domain}.enable`);
+  const evaluate = (expression: string) =>
+    send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true }) as Promise<Evaluated>;
+  const value = async <Value>(expression: string) => {
+    const { result, exceptionDetails, error } = await evaluate(expression);
+    const failed = exceptionDetails?.exception?.description ?? error?.message;
+    if (failed !== undefined) throw new Error(failed);
+    return result?.value as Value;
+  };
+  const mouse = (type: string, at: { x: number; y: number }) =>
+    send('Input.dispatchMouseEvent', { type, ...at, button: 'left', clickCount: 1 });
   return {
     open: async (url) => {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -82,9 +135,31 @@ async function connectTo(port: string): Promise<Tab> {
       await send('Page.navigate', { url });
       await promise;
     },
-    value: async <Value>(expression: string) => {
-      const answer = await send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
-      return (answer.result as { value: Value }).value;
+    value,
+    until: async (expression, ms = 20_000) => {
+      // A page that is left ends its promises: the next one is asked the same.
+      for (;;) {
+        const { result, error } = await evaluate(observed(expression, ms));
+        if (error === undefined) return result?.value === true;
+      }
+    },
+    click: async (element, whilePressed) => {
+      const at = await value<{ x: number; y: number }>(middleOf(element));
+      await mouse('mousePressed', at);
+      await whilePressed?.();
+      await mouse('mouseReleased', at);
+    },
+    screen: async (of) => {
+      const phone = { width: 390, height: 844, deviceScaleFactor: 2, mobile: true };
+      if (of === 'phone') await send('Emulation.setDeviceMetricsOverride', phone);
+      else await send('Emulation.clearDeviceMetricsOverride');
+    },
+    type: async (text) => {
+      await send('Input.insertText', { text });
+    },
+    pressEnter: async () => {
+      const key = { key: 'Enter', code: 'Enter', text: '\r', windowsVirtualKeyCode: 13 };
+      for (const type of ['keyDown', 'keyUp']) await send('Input.dispatchKeyEvent', { type, ...key });
     },
     send,
     console: () => said,

@@ -3,6 +3,7 @@ import { instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import type { AnswerMeta } from '../../src/mirror/catalogue/dates/answer-meta.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
+import { changesText } from '../../src/status/on-sale-text.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -69,6 +70,16 @@ it('bookable days are those of the view, in one currency of two, and change with
   expect(after.days).toBeLessThan(before.days ?? 0);
   expect(after.bookable.days).toBe(after.days);
   expect(after.last_hour.kinds).toContainEqual({ kind: 'sale_disabled', changes: 1 });
+  expect(after.last_hour.turnover).toMatchObject({ closed: 1, reopened: 0, added: 0, first_filled: 12 });
+  expect(changesText(after.last_hour)).toMatch(/^12 products by the first fill, 1 product closed/);
+  // Opened again within the hour, it is one product that was opened, as in the report on a week.
+  sandbox.world.enable(open?.id ?? 0);
+  requestResync(daemon.ports, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
+  await harness.liveUntil(clock.now() + 10 * 60_000);
+  const { last_hour } = figures(harness);
+  expect(last_hour.kinds).toContainEqual({ kind: 'sale_disabled', changes: 1 });
+  expect(last_hour.turnover).toMatchObject({ closed: 0, reopened: 1 });
+  expect(changesText(last_hour)).toMatch(/^12 products by the first fill, 1 product opened, .*\d others?$/);
   await harness.liveUntil(clock.now() + hour);
   expect(figures(harness).last_hour.kinds).not.toContainEqual({ kind: 'sale_disabled', changes: 1 });
 });

@@ -24,12 +24,12 @@ export function formTokens(key: Uint8Array, now: () => number): FormTokens {
     },
     refusalOf: (token, request) => {
       const [, at = '', given = ''] = /^(\d{1,15})\.([\w-]{43})$/.exec(typeof token === 'string' ? token : '') ?? [];
-      if (given === '') return 'the form token is missing: look at the price first';
+      if (given === '') return 'The form token is missing: look at the price, then start.';
       const good = timingSafeEqual(Buffer.from(given), Buffer.from(signed(Number(at), request)));
       const age = now() - Number(at);
       return good && age >= 0 && age <= formValidMs
         ? null
-        : 'this form is too old, or was changed: look at the price again';
+        : 'This form was too old, or was changed. Look at the price again, then start.';
     },
   };
 }

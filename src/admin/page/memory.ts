@@ -13,9 +13,12 @@ export interface PageMemory {
   /** Resyncs that are not finished, oldest first. */
   readonly resyncs: readonly (JobState & { readonly selection: RecordSelection })[];
   /** Changes and deliveries, both newest first. */
-  readonly changes: readonly FeedChange[];
+  readonly changes: readonly TitledChange[];
   readonly deliveries: readonly ListedDelivery[];
 }
+
+/** A change with the title of its product; null: it has none, or is not mirrored any more. */
+export type TitledChange = FeedChange & { readonly title: string | null };
 
 export interface ConditionMemory {
   /** Instant since which conditions are watched; null: not yet. */

@@ -100,9 +100,9 @@ ${tableOf<Found['hits'][number]>(
     { heading: 'id', kind: 'number', cell: ({ product_id }) => String(product_id) },
     { heading: 'city', cell: ({ city_name }) => short(city_name ?? '-') },
     {
-      heading: 'from',
+      heading: 'adult price from',
       kind: 'number',
-      cell: ({ price, currency }) => (price === null ? '-' : moneyText(price, currency)),
+      cell: priceText,
     },
     {
       heading: 'on sale',
@@ -195,9 +195,9 @@ ${
           { heading: 'date', cell: ({ date }) => date },
           { heading: 'state', cell: ({ state }) => html`<span class="${states[state] ?? 'none'}">${state}</span>` },
           {
-            heading: 'lowest price',
+            heading: 'adult price',
             kind: 'number',
-            cell: ({ lowest_price, currency }) => (lowest_price === null ? '-' : moneyText(lowest_price, currency)),
+            cell: ({ lowest_adult_price, ...day }) => priceText({ ...day, price: lowest_adult_price }),
           },
           {
             heading: 'read',
@@ -210,6 +210,13 @@ ${
       )
 }</section>
 `;
+}
+
+/** Prints the price that shops print, with the type of its tickets where no adult can buy them. */
+function priceText(of: { price: number | null; price_variant_type: string | null; currency: string }): string {
+  const { price, price_variant_type: type, currency } = of;
+  if (price === null) return '-';
+  return `${moneyText(price, currency)}${type === 'adult' || type === null ? '' : ` (${short(type, 40)})`}`;
 }
 
 function recordsPart(found: Explanation, now: number): Html {

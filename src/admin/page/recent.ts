@@ -1,33 +1,35 @@
 import { ago, number, short } from '../../format.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';
 import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import { changeText } from './change-text.ts';
 import { type Html, html } from './html.ts';
-import { tableOf } from './tables.ts';
+import type { TitledChange } from './memory.ts';
+import { type TableColumn, tableOf } from './tables.ts';
 
 /** Lists the newest changes of the feed. */
-export function changesPart(changes: readonly FeedChange[], now: number): Html {
-  return html`<section class="wide"><h2>Last changes</h2>
-${changes.length === 0 ? html`<p class="none">None yet.</p>` : changesTable('The newest of the feed', changes, now)}</section>
-`;
+export function changesPart(changes: readonly TitledChange[], now: number): Html {
+  const words = (change: TitledChange) =>
+    html`<a href="/product?id=${change.product_id}">${short(change.title ?? `Product ${change.product_id}`, 80)}</a> ${changeText(change)}.`;
+  return changesTable(changes, words, 'None yet.', now);
 }
 
-function changesTable(caption: string, changes: readonly FeedChange[], now: number): Html {
-  return tableOf<FeedChange>(
-    caption,
-    [
-      { heading: 'product', cell: ({ product_id }) => productLink(product_id) },
-      { heading: 'when', kind: 'number', cell: ({ at }) => ago(at, now) },
-      ...changeColumns,
-    ],
-    changes,
-  );
-}
-
-/** Lists the newest changes of one product. */
+/** Lists the newest changes of one product, which they begin with. */
 export function changesOfProduct(changes: readonly FeedChange[], now: number): Html {
-  const columns = [{ heading: 'when', cell: ({ at }: FeedChange) => ago(at, now) }, ...changeColumns];
+  return changesTable(changes, (change) => html`It ${changeText(change)}.`, 'None is in the feed.', now);
+}
+
+function changesTable<Change extends FeedChange>(
+  changes: readonly Change[],
+  words: (change: Change) => Html,
+  none: string,
+  now: number,
+): Html {
+  const columns: readonly TableColumn<Change>[] = [
+    { heading: 'change', cell: (change) => html`<span class="said">${words(change)}</span>` },
+    { heading: 'when', kind: 'number', cell: ({ at }) => ago(at, now) },
+  ];
   return html`<section class="wide"><h2>Last changes</h2>
-${changes.length === 0 ? html`<p class="none">None is in the feed.</p>` : tableOf('The newest of the feed', columns, changes)}</section>
+${changes.length === 0 ? html`<p class="none">${none}</p>` : tableOf('The newest of the feed', columns, changes)}</section>
 `;
 }
 
@@ -60,11 +62,3 @@ function stateOf({ state, reason }: ListedDelivery): Html {
   const classes = { applied: 'yes', waiting: 'none', superseded: 'none', quarantined: 'some' } as const;
   return html`<span class="${classes[state]}">${state}</span>${reason === null ? null : html` <span class="soft">${short(reason, 60)}</span>`}`;
 }
-
-const changeColumns = [
-  {
-    heading: 'what',
-    cell: ({ kind, date, language }: FeedChange) => [kind, date, language].filter(Boolean).join(', '),
-  },
-  { heading: 'detail', cell: ({ detail }: FeedChange) => html`<code>${short(detail, 100)}</code>` },
-];

@@ -29,11 +29,15 @@ type Fields = Readonly<Record<string, string | readonly string[] | undefined>>;
  */
 export function resyncRoutes(app: FastifyInstance, { resync, now }: ResyncPageOptions): void {
   app.get<{ Querystring: Fields }>('/resync', async ({ query }, reply) => {
-    if (query.resources === undefined) return sendPage(reply, page('Resync', choicePart(query.product), now()));
-    const wanted = wantedBy(query);
-    const priced = pricePart(wanted, await resync.price(wanted), resync.tokens.issue(textOf(wanted)));
-    return sendPage(reply, page('What this resync costs', priced, now()));
+    if (query.resources !== undefined) return sendPage(reply, await priced(wantedBy(query)));
+    const nothing = query.chosen === undefined ? null : 'Choose at least one of these.';
+    const choice = page('Resync', choicePart(query.product, nothing), now());
+    return sendPage(reply, choice, nothing === null ? 200 : 400);
   });
+  const priced = async (wanted: ResyncRequest, refusal: string | null = null): Promise<string> => {
+    const part = pricePart(wanted, await resync.price(wanted), resync.tokens.issue(textOf(wanted)), refusal);
+    return page('What this resync costs', part, now());
+  };
   // Registered in a separate scope, so that no other route accepts content that a form of another page could send.
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
@@ -45,7 +49,7 @@ export function resyncRoutes(app: FastifyInstance, { resync, now }: ResyncPageOp
     scope.post<{ Body: Fields | undefined }>('/resync', async ({ body: fields = {} }, reply) => {
       const wanted = wantedBy(fields);
       const refusal = resync.tokens.refusalOf(fields.token, textOf(wanted));
-      if (refusal !== null) return reply.code(403).send({ error: 'form-token', message: refusal });
+      if (refusal !== null) return sendPage(reply, await priced(wanted, refusal), 403);
       await resync.start(wanted);
       return reply.redirect('/', 303);
     });
@@ -85,24 +89,29 @@ function page(title: string, main: Html, now: number): string {
 }
 
 /** Shows the form for choosing a resync. Its answer is the cost. */
-function choicePart(product: Fields[string]): Html {
+function choicePart(product: Fields[string], refusal: string | null): Html {
   const box = (name: ResyncResource) => {
     const help = resyncHelp[name] === name ? null : html` <span class="soft">${resyncHelp[name]}</span>`;
     return html`<label><input type="checkbox" name="resources" value="${name}"> ${name}${help}</label>\n`;
   };
   return html`<section class="wide"><h1>Resync</h1>
 <p>Reads again now what is named, and leaves all other schedules unchanged. The price comes first.</p>
-<form class="choice" action="/resync" method="get">
+${refused(refusal)}<form class="choice" action="/resync" method="get">
 ${resyncResources.map(box)}<label>Product <input name="product" inputmode="numeric" pattern="[0-9]*" size="12" value="${typeof product === 'string' ? product : ''}"> <span class="soft">empty: all of them</span></label>
-<button>Show the price</button></form></section>
+<button name="chosen" value="1">Show the price</button></form></section>
 `;
 }
 
-function pricePart(wanted: ResyncRequest, price: ResyncCost, token: string): Html {
+/** Shows why a form was refused; null: it was not. */
+function refused(refusal: string | null): Html | null {
+  return refusal === null ? null : html`<p class="no" role="alert">${refusal}</p>\n`;
+}
+
+function pricePart(wanted: ResyncRequest, price: ResyncCost, token: string, refusal: string | null): Html {
   const rows = Object.entries(price.records);
   const hidden = (name: string, value: string | number) => html`<input type="hidden" name="${name}" value="${value}">`;
   return html`<section class="wide"><h1>${price.at_least ? 'At least ' : ''}${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)}</h1>
-<p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
+${refused(refusal)}<p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
 ${tableOf<[string, number]>(
   'What would be read',
   [

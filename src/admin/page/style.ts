@@ -62,14 +62,14 @@ caption { text-align: left; padding-bottom: .5rem; font-size: .9rem; }
 th, td { padding: .42rem .6rem; text-align: left; border-top: 1px solid var(--line); vertical-align: middle; }
 th:first-child, td:first-child { padding-left: 0; } th:last-child, td:last-child { padding-right: 0; }
 thead th { border-top: 0; color: var(--soft); font-size: .82rem; font-weight: 500; white-space: nowrap; }
-tbody th { font-weight: 500; overflow-wrap: anywhere; }
+tbody th { font-weight: 500; overflow-wrap: anywhere; } .said { font-weight: 400; overflow-wrap: break-word; }
 .number { text-align: right; white-space: nowrap; }
 td svg { display: block; width: 100%; min-width: 5rem; height: .5rem; border-radius: .25rem; background: var(--track); }
 .fresh { fill: var(--bar); } .stale { fill: var(--bar-stale); } .expired { fill: var(--bar-expired); }
 .strip { height: 1rem; } .strip .watched { fill: var(--good); opacity: .3; }
 tbody th code { display: block; color: var(--soft); white-space: nowrap; font-size: .82rem; font-weight: 400; } td:has(.strip) { width: 29%; }
 td small { display: block; color: var(--soft); font-size: .82rem; white-space: nowrap; }
-td a, th a { white-space: nowrap; }
+td a, th a { white-space: nowrap; } .said a { white-space: normal; font-weight: 600; }
 .yes, .no, .some { font-weight: 600; white-space: nowrap; }
 .yes { color: var(--good); } .no { color: var(--bad); } .some { color: var(--wait); }
 .none { color: var(--soft); }

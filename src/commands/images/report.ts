@@ -7,6 +7,7 @@ import type { ImageAudit } from './audit.ts';
 export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything'): string {
   const { at, service, mirror, written_by, filled_at, rule, summary } = audit;
   const { published, products, credited, oldest_confirmation_at, hidden, takedowns, longest_takedown_ms } = summary;
+  const back = audit.takedowns.filter(({ returned_at }) => returned_at !== null).length;
   const lines = [
     `Images published on ${instant(at)} UTC`,
     '',
@@ -17,12 +18,17 @@ export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything')
     `Published        ${number(published)} images of ${number(products)} products, ${number(credited)} with a credit`,
     `Last confirmed   ${oldest_confirmation_at === null ? 'none' : `the oldest ${instant(oldest_confirmation_at)}, ${duration(at - oldest_confirmation_at)} ago`}`,
     `Hidden           ${number(hidden)} that were not confirmed in time`,
-    `Taken down       ${number(takedowns)} in the last 90 days${longest_takedown_ms === null ? '' : `, none later than ${duration(longest_takedown_ms)} after the service withdrew it`}`,
+    `Taken down       ${takedownsText(takedowns, back)} in the last 90 days${longest_takedown_ms === null ? '' : `, none later than ${duration(longest_takedown_ms)} after the service withdrew it`}`,
     `Credits changed  ${number(summary.credit_changes)} in the last 90 days`,
     `In breach        ${number(summary.in_breach)}`,
   ];
   if (extent === 'everything') lines.push(...breaches(audit), ...details(audit));
   return `${lines.join('\n')}\n`;
+}
+
+/** Counts images that were taken down, and names how many of them are back. */
+export function takedownsText(takedowns: number, back: number): string {
+  return `${number(takedowns)}${back === 0 ? '' : ` (${number(back)} back since)`}`;
 }
 
 const breachText = {

@@ -5,6 +5,7 @@ import type { ProductEvent } from '../../domain/week/turnover.ts';
 import type { Week } from '../../domain/week/week.ts';
 import { number } from '../../format.ts';
 import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
+import { takedownsText } from '../images/report.ts';
 import { imagesDue } from './figures.ts';
 
 /* What a report says, in the words that text and HTML have in common. */
@@ -89,17 +90,18 @@ const parts: readonly {
   {
     title: 'Images and their licences',
     says: (report) => {
-      const { must_go, went } = report.images;
+      const { must_go, went, back } = report.images;
       const soon = `To go soon: ${number(imagesDue(report))} of ${number(must_go.length)} products were not confirmed for 12 days, and are hidden after 14.`;
       return [
-        went.length === 0
-          ? 'No image was taken down.'
-          : `Taken down: ${number(went.length)}. Remove them from wherever else you have copied them.`,
+        `Taken down: ${takedownsText(went.length + back.length, back.length)}.`,
+        ...(went.length === 0
+          ? []
+          : [`Remove what is not back from wherever else you have copied it: ${number(went.length)}.`]),
         ...(must_go.length === 0 ? [] : [soon]),
       ];
     },
     tables: ({ images: { must_go, went, credit_changes } }) => [
-      tableOf('Taken down', went, {
+      tableOf('Taken down, and not back', went, {
         ...named,
         image: ({ image_key }) => image_key,
         credit: ({ credit }) => credit ?? 'none',

@@ -26,6 +26,8 @@ export interface Button {
   /** Text beside the button: the way in which the daemon learns of the change. */
   readonly about: string;
   readonly state: 'whole' | 'broken';
+  /** The target of the last press, on which its undo acts. */
+  readonly target: Target | null;
   /** Null: it was not pressed yet. */
   readonly seconds: Readonly<Record<ShownAt, number | null>> | null;
   readonly pending: boolean;
@@ -121,11 +123,17 @@ export class Breaking implements AsyncDisposable {
         label: isBroken ? undo : label,
         about,
         state: isBroken ? 'broken' : 'whole',
+        target: press?.target ?? null,
         seconds: press?.seconds ?? null,
         pending:
           press !== null && !press.watching.signal.aborted && places.some((place) => press.seconds[place] === null),
       };
     });
+  }
+
+  /** Returns the date on which the last press acted on a product; null: none did. */
+  dateOf(product_id: number): string | null {
+    return [...this.#presses.values()].findLast(({ target }) => target.product_id === product_id)?.target.date ?? null;
   }
 
   /** Returns whether buttons can change a product on a date. */
@@ -156,6 +164,8 @@ export class Breaking implements AsyncDisposable {
     if (before?.undo == null) undo = await deed.begin(target);
     else await before.undo();
     const press = { target, undo, seconds: { shop: null, page: null, log: null }, watching: new AbortController() };
+    // The last press stands last.
+    this.#presses.delete(name);
     this.#presses.set(name, press);
     // A page that does not answer ends the measurement.
     const watch = this.#watch(deed, press, { began, ...looks }).catch(() => press.watching.abort());
@@ -240,8 +250,7 @@ function deeds({ sandbox, reader, clock, page }: BreakingPorts): Readonly<Record
   const verdict = (target: Target) => checks.verdict(target);
   const day = ({ product_id, date }: Target): Day | undefined =>
     reader.calendar(product_id, { from: date, to: date })[0];
-  const changes = ({ product_id }: Target) =>
-    new RegExp(`id=${product_id}">${product_id}</a>.*?<td[^>]*>.*?</td>(.*?)</tr>`, 'gs');
+  const changes = ({ product_id }: Target) => new RegExp(`id=${product_id}">[^<]*</a>(.*?)</span>`, 'gs');
   const announced = 'The service announces it.';
   const asked =
     'The service announces no such change: a check by a shopper finds it, and then everybody sees it. The demo checks now.';

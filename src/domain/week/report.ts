@@ -112,6 +112,8 @@ export interface WeekReport {
     readonly must_go: readonly LateImages[];
     /** Taken down in the week, and not back. */
     readonly went: readonly Takedown[];
+    /** Taken down in the week, and back since. */
+    readonly back: readonly Takedown[];
     readonly credit_changes: readonly CreditChange[];
   };
   readonly sold_without_subscription: { readonly covers_sales: 0 | 1; readonly products: readonly BareSale[] };
@@ -142,6 +144,7 @@ export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
   const { written_by, filled_at, feed_since, currency, titles, prices, checkout } = facts;
   const inWeek = (instant: number) => instant >= week.from && instant < week.to;
   const since = Math.max(filled_at ?? week.to, feed_since ?? 0);
+  const takedowns = facts.takedowns.filter(({ withdrawn_at }) => inWeek(withdrawn_at));
   const titled = (move: PriceMove): TitledMove => ({ ...move, title: titles.get(move.product_id) ?? null });
   return {
     ...of,
@@ -156,7 +159,8 @@ export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
     },
     images: {
       must_go: facts.late_images,
-      went: facts.takedowns.filter(({ withdrawn_at, returned_at }) => inWeek(withdrawn_at) && returned_at === null),
+      went: takedowns.filter(({ returned_at }) => returned_at === null),
+      back: takedowns.filter(({ returned_at }) => returned_at !== null),
       credit_changes: facts.credit_changes.filter((change) => inWeek(change.at)),
     },
     sold_without_subscription: { covers_sales: facts.covers_sales, products: facts.bare_sales },

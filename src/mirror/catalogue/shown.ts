@@ -7,8 +7,10 @@ export interface ShownDay {
   readonly date: string;
   readonly currency: string;
   readonly state: string;
-  /** Minor units. */
-  readonly lowest_price: number | null;
+  /** Price that shops print, in minor units. */
+  readonly lowest_adult_price: number | null;
+  /** Type of the tickets that have this price; null: there is none. */
+  readonly price_variant_type: string | null;
   readonly checked_at: Instant;
   readonly stale: 0 | 1;
 }
@@ -32,7 +34,7 @@ export function shownReads(db: Reads): ShownReads {
   const days = db.rows(({ product_id, from, limit }: Bound<{ product_id: number; from: string; limit: number }>) =>
     query
       .selectFrom('availability_days')
-      .select(['date', 'currency', 'state', 'lowest_price', 'checked_at', 'stale'])
+      .select(['date', 'currency', 'state', 'lowest_adult_price', 'price_variant_type', 'checked_at', 'stale'])
       .where('product_id', '=', product_id)
       .where('date', '>=', from)
       .orderBy('date')

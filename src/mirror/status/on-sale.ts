@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { type ChangeKind, noProduct } from '../../domain/changes/change.ts';
+import { type Event, eventKinds, type Turnover, turnoverOf } from '../../domain/week/turnover.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -31,6 +32,11 @@ export interface LastHour {
   /** Number of products that changed. */
   readonly products: number;
   readonly kinds: readonly { readonly kind: string; readonly changes: number }[];
+  /** Numbers of products, each as it stood at the end of the hour, like in the report on a week. */
+  readonly turnover: Readonly<Record<keyof Turnover, number>> & {
+    /** Found by the first fill, and so not new. */
+    readonly first_filled: number;
+  };
 }
 
 /** The history of what is on sale: one row an hour, for a week. */
@@ -137,9 +143,28 @@ export function lastHour(db: Reads): (now: Instant) => LastHour {
       .orderBy('changes', 'desc')
       .orderBy('kind'),
   );
+  const filled = db.values(() => query.selectFrom('_mirror').select('filled_at'));
+  const events = db.rows((asked: Bound<Pick<Asked, 'now'>>) =>
+    recent(asked)
+      .select(['product_id', 'at', 'kind'])
+      .where('kind', 'in', eventKinds)
+      .$narrowType<{ kind: Event['kind'] }>()
+      .orderBy('seq'),
+  );
   return (now) => {
     const found = kinds.all({ now });
+    const filled_at = filled.get() ?? null;
+    const happened = events.all({ now });
+    const { added, returned, withdrawn, closed, reopened } = turnoverOf(happened, filled_at);
     return {
+      turnover: {
+        added: added.length,
+        returned: returned.length,
+        withdrawn: withdrawn.length,
+        closed: closed.length,
+        reopened: reopened.length,
+        first_filled: happened.filter(({ kind, at }) => kind === 'product_added' && at <= (filled_at ?? now)).length,
+      },
       changes: found.reduce((sum, { changes }) => sum + changes, 0),
       products: products.get({ now }) ?? 0,
       kinds: found,

@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
 import { type PriceChange, type PriceMoves, priceMovesOf } from '../../domain/week/prices.ts';
 import type { BareSale, CheckoutCounts, WeekFacts, WrongProduct } from '../../domain/week/report.ts';
-import type { ProductEvent } from '../../domain/week/turnover.ts';
+import { eventKinds, type ProductEvent } from '../../domain/week/turnover.ts';
 import { daysOf } from '../../domain/week/week.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
@@ -69,8 +69,6 @@ function aboutItself(db: Reads): Pick<WeekFacts, 'written_by' | 'filled_at' | 'f
   if (row === undefined) throw new Error('the mirror has no row about itself');
   return row;
 }
-
-const eventKinds = ['product_added', 'product_returned', 'product_withdrawn', 'sale_disabled', 'sale_enabled'] as const;
 
 function productEvents(db: Reads, week: Span): ProductEvent[] {
   const events = db.rows(({ from, to }: Bound<Span>) =>

@@ -64,23 +64,34 @@ export interface CheckShown {
   readonly order_id: string | null;
 }
 
-export function homePage(money: Printed, cities: readonly City[], hits: readonly CardHit[]): ShopPage {
+export function homePage(money: Printed, offered: Offers): ShopPage {
+  return page('Tickets', html`<h1>Tickets for museums, towers and tours</h1>\n${offers(money, offered)}`);
+}
+
+/** Cities, and what sells best. */
+export interface Offers {
+  readonly cities: readonly City[];
+  readonly hits: readonly CardHit[];
+}
+
+function offers(money: Printed, { cities, hits }: Offers): Html {
   const links = cities.map(
     ({ city_id, name, sellable_products }) =>
       html`<a href="/search?city=${city_id}">${name ?? 'Elsewhere'} <small>${sellable_products}</small></a>`,
   );
-  return page(
-    'Tickets',
-    html`<h1>Tickets for museums, towers and tours</h1>
-<nav class="cities">${links}</nav>
-<h2>Popular now</h2>${cards(money, hits)}`,
-  );
+  return html`<nav class="cities">${links}</nav>
+<h2>Popular now</h2>${cards(money, hits)}`;
 }
 
-export function searchPage(
-  money: Printed,
-  { text, city, hits, total, meant, dropped }: Found & { text: string; city: string | null; hits: readonly CardHit[] },
-): ShopPage {
+/** The result of a search: `instead` is offered where nothing was found. */
+export interface FoundShown extends Found {
+  readonly text: string;
+  readonly city: string | null;
+  readonly hits: readonly CardHit[];
+  readonly instead: Offers | null;
+}
+
+export function searchPage(money: Printed, { text, city, hits, total, meant, dropped, instead }: FoundShown): ShopPage {
   const about = [text === '' ? null : `“${text}”`, city === null ? null : `in ${city}`].filter((each) => each !== null);
   const notes = [
     ...(meant === null ? [] : [html`<p class="soft">Results for <b>${meant}</b></p>`]),
@@ -89,7 +100,7 @@ export function searchPage(
   return page(
     `Search ${about.join(' ')}`,
     html`<h1>${total === 0 ? 'Nothing found' : `${total} ${total === 1 ? 'ticket' : 'tickets'}`} ${about.join(' ')}</h1>
-${notes}${cards(money, hits)}`,
+${notes}${instead === null ? cards(money, hits) : offers(money, instead)}`,
   );
 }
 

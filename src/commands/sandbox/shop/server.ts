@@ -5,10 +5,10 @@ import { type Html, html } from '../../../admin/page/html.ts';
 import { listen } from '../../../sandbox/listen.ts';
 import { readBody } from '../../../sandbox/read-body.ts';
 import type { Breaking, DaemonLog } from '../breaking.ts';
-import type { ShopPage } from './pages.ts';
+import { type ShopPage, stopPage } from './pages.ts';
 import { panel } from './panel.ts';
 import { shopScript } from './script.ts';
-import { type Shop, shopAnswer } from './shop.ts';
+import { type Shop, type ShopRequest, shopAnswer } from './shop.ts';
 import { shopStyle } from './style.ts';
 
 export interface ShopServerOptions {
@@ -62,9 +62,9 @@ async function serve(options: ShopServerOptions, request: IncomingMessage, respo
   if (path === '/shop.css') return send(response, 200, 'text/css', shopStyle);
   if (path === '/shop.js') return send(response, 200, 'text/javascript', shopScript);
   const form = new URLSearchParams(method === 'POST' ? await readBody(request) : '');
-  if (method === 'POST' && path === '/press') return await press(options, form, response);
   const by = headers['sec-fetch-dest'] === 'empty' ? 'script' : 'person';
-  const page = await shopAnswer(options.shop, { method, path, query, form, by });
+  const page = await answerTo(options, { method, path, query, form, by });
+  if ('location' in page) return void response.writeHead(303, { location: page.location }).end();
   const { image_origin } = options;
   response.setHeader(
     'content-security-policy',
@@ -78,15 +78,24 @@ async function serve(options: ShopServerOptions, request: IncomingMessage, respo
   );
 }
 
-async function press({ breaking }: ShopServerOptions, form: URLSearchParams, response: ServerResponse): Promise<void> {
+/** Returns the page that answers a request, or where it leads. A failure is a page too: people read it. */
+async function answerTo(options: ShopServerOptions, request: ShopRequest): Promise<ShopPage | { location: string }> {
+  try {
+    const isPress = request.method === 'POST' && request.path === '/press';
+    return isPress ? await press(options, request.form) : await shopAnswer(options.shop, request);
+  } catch (error) {
+    return stopPage(500, `The demo has failed: ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+async function press({ breaking }: ShopServerOptions, form: URLSearchParams): Promise<ShopPage | { location: string }> {
   const text = (name: string) => form.get(name) ?? '';
   const name = text('button');
-  if (!breaking.isButton(name)) return send(response, 400, 'text/plain', 'there is no such button');
+  if (!breaking.isButton(name)) return stopPage(400, 'There is no such button.');
   const target = { product_id: Number(text('product')), date: text('date') };
-  if (!breaking.isTarget(target)) return send(response, 400, 'text/plain', 'there is no such product, or no such date');
+  if (!breaking.isTarget(target)) return stopPage(400, 'There is no such product, or no such date.');
   await breaking.press(name, target);
-  const back = /^\/(?![/\\])/.test(text('back')) ? text('back') : '/';
-  response.writeHead(303, { location: back }).end();
+  return { location: /^\/(?![/\\])/.test(text('back')) ? text('back') : '/' };
 }
 
 function documentOf(
@@ -112,6 +121,8 @@ function documentOf(
 </head>
 <body>
 <header><a href="/">Tickets</a><form action="/search"><input type="search" name="text" value="${text}" placeholder="museum amsterdam" aria-label="Search" autocomplete="off"></form></header>
+<p class="notice" role="alert" hidden></p>
+<a class="to-panel" href="#panel">Break the service</a>
 <div class="beside"><main id="shop">${main}</main>
 <aside id="panel" aria-label="Demo">${aside}</aside></div>
 </body>

@@ -9,6 +9,7 @@ import {
 import {
   type CardHit,
   homePage,
+  type Offers,
   type ProductShown,
   productPage,
   type ShopPage,
@@ -70,12 +71,15 @@ async function route(shop: Shop, { method, path, query, form, by }: ShopRequest)
   }
 }
 
-/** Cities, and what sells best. One transaction, so that all of a page belongs to one state of the mirror. */
+/** The start. One transaction, so that all of a page belongs to one state of the mirror. */
 function home({ reader }: Shop): ShopPage {
-  return reader.transaction(() => {
-    const { hits } = reader.search({ sellable: true, order: 'popularity', limit: 12 });
-    return homePage(moneyIn(reader), reader.cities().slice(0, 18), withImages(reader, hits));
-  });
+  return reader.transaction(() => homePage(moneyIn(reader), offers(reader)));
+}
+
+/** Cities, and what sells best: for those who have not looked for anything, and who have found nothing. */
+function offers(reader: Reader): Offers {
+  const { hits } = reader.search({ sellable: true, order: 'popularity', limit: 12 });
+  return { cities: reader.cities().slice(0, 18), hits: withImages(reader, hits) };
 }
 
 /** Products by the words that are typed, of a city or of all. */
@@ -85,7 +89,8 @@ function search({ reader }: Shop, query: URLSearchParams): ShopPage {
   return reader.transaction(() => {
     const found = reader.search({ text, city_id, limit: 24 });
     const city = reader.cities().find((each) => each.city_id === city_id)?.name ?? null;
-    return searchPage(moneyIn(reader), { ...found, text, city, hits: withImages(reader, found.hits) });
+    const instead = found.total === 0 ? offers(reader) : null;
+    return searchPage(moneyIn(reader), { ...found, text, city, hits: withImages(reader, found.hits), instead });
   });
 }
 

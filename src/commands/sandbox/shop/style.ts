@@ -60,6 +60,8 @@ figcaption { position: absolute; right: .4rem; bottom: .35rem; padding: 0 .45rem
 .verdict.holds { background: var(--good); } .verdict.changed, .verdict.unknown { background: var(--wait); border: 0; color: inherit; } .verdict.gone { background: var(--bad); }
 .verdict h2 { margin-top: .6rem; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem 1.2rem; } dt { color: var(--soft); } dd { margin: 0; font-weight: 600; }
+[role=alert] { position: fixed; z-index: 2; top: .8rem; left: 50%; translate: -50%; width: max-content; max-width: calc(100vw - 1.6rem); margin: 0; border: 1px solid; }
+.to-panel, .close { display: none; }
 aside { position: sticky; top: 0; max-height: 100vh; overflow: auto; padding: 1rem 1.25rem 2rem; border-left: 1px solid var(--line); font-size: .9rem; }
 aside h2 { margin: .2rem 0 .3rem; }
 aside form { display: grid; gap: .35rem; }
@@ -72,7 +74,11 @@ aside th { color: var(--soft); } aside td { padding-right: .9rem; font-weight: 6
 aside pre { margin: 0; padding: .6rem; border-radius: .5rem; background: var(--none); font-size: .74rem; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 14rem; overflow: auto; }
 @media (max-width: 60rem) {
   .beside { grid-template-columns: minmax(0, 1fr); }
-  aside { position: static; max-height: none; border-left: 0; border-top: 1px solid var(--line); background: var(--card); }
+  main { padding-bottom: 5rem; }
+  .to-panel { display: block; position: fixed; z-index: 1; right: .8rem; bottom: .8rem; padding: .6rem 1.1rem; border-radius: 2rem; background: var(--brand); color: var(--brand-ink); text-decoration: none; box-shadow: 0 .1rem .6rem #0006; }
+  aside { display: none; position: fixed; z-index: 1; inset: auto 0 0; max-height: 60vh; border-left: 0; border-top: 2px solid var(--brand); background: var(--card); }
+  aside:target { display: block; } body:has(aside:target) main { padding-bottom: 60vh; }
+  .close { display: block; float: right; padding: .2rem .6rem; }
 }
 @media (max-width: 34rem) {
   main, header, aside { padding-left: .8rem; padding-right: .8rem; }
