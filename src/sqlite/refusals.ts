@@ -47,7 +47,8 @@ export function lostFile(path: string, name: string, standing: 'gone' | 'replace
 export function guarded<Result>(path: string, open: () => Result): Result {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats?.isFile() === false) throw foreign(path, stats.isDirectory() ? 'it is a directory' : 'it is a device, a pipe or a socket');
+    if (stats?.isFile() === false)
+      throw foreign(path, stats.isDirectory() ? 'it is a directory' : 'it is a device, a pipe or a socket');
     return open();
   } catch (error) {
     throw refusal(path, error);

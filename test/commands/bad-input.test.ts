@@ -141,7 +141,10 @@ describe('the mirror', () => {
     ['a named pipe', (path) => execFileSync('mkfifo', [path]), 'it is a device, a pipe or a socket'],
     ['a device', (path) => symlinkSync('/dev/null', path), 'it is a device, a pipe or a socket'],
   ])('that is %s is called so by each command, and no failed disk', async (_, make, says) => {
-    for (const [place, name] of [['mirror', 'mirror.db'], ['state', 'inbox.db']] as const) {
+    for (const [place, name] of [
+      ['mirror', 'mirror.db'],
+      ['state', 'inbox.db'],
+    ] as const) {
       using directory = temporaryDirectory();
       const path = join(directory.path, place, name);
       mkdirSync(join(directory.path, place), { mode: 0o700 });
