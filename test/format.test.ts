@@ -1,5 +1,15 @@
 import { expect, it } from 'vitest';
-import { remaining, spelled } from '../src/format.ts';
+import { counted, remaining, spelled } from '../src/format.ts';
+
+it.each([
+  [counted(0, 'call'), '0 calls'],
+  [counted(1, 'call'), '1 call'],
+  [counted(2000, 'call'), '2,000 calls'],
+  [counted(1, 'delivery', 'deliveries'), '1 delivery'],
+  [counted(3, 'delivery', 'deliveries'), '3 deliveries'],
+])('a number agrees with its noun: %s', (text, said) => {
+  expect(text).toBe(said);
+});
 
 it.each([
   [100, '1 s'],

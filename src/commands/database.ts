@@ -12,6 +12,7 @@ import { beginOrigin, grant, makeSchema, publishedIn, rolesOf } from '../databas
 import { verifyPublished } from '../database/verify.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { databaseSource } from '../follow/database-source.ts';
+import { counted } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -75,8 +76,10 @@ export function databaseCommand(io: Io): Command {
     withDatabase(async (postgres, { config }) => {
       const found = await verifyPublished(postgres, config.mirror.path);
       if (found === null) throw nothingYet();
-      const differing = Object.entries(found.differ).map(([table, rows]) => `${table}: ${rows} rows differ`);
-      say([...differing, `${found.rows} rows compared, ${found.unpublished} not published yet.`].join('\n'));
+      const differing = Object.entries(found.differ).map(
+        ([table, rows]) => `${table}: ${counted(rows, 'row')} ${rows === 1 ? 'differs' : 'differ'}`,
+      );
+      say([...differing, `${counted(found.rows, 'row')} compared, ${found.unpublished} not published yet.`].join('\n'));
       if (differing.length > 0) io.answerIsNo();
     }),
   );
@@ -99,7 +102,9 @@ export function databaseCommand(io: Io): Command {
           const origin = await beginOrigin(statements, found, newOrigin);
           return await publishWhole(statements, options, { ...found, origin });
         });
-        say(`The mirror is published in the schema ${schema} of ${postgres.address}: ${rows} rows were written.`);
+        say(
+          `The mirror is published in the schema ${schema} of ${postgres.address}: ${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} written.`,
+        );
       })({}, subcommand),
     );
   add('export', 'Makes a mirror file from the published rows: to go back to a file alone, or to keep.')

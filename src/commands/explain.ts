@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
 import { moneyText } from '../domain/values/money.ts';
-import { printable } from '../format.ts';
+import { counted, printable } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -83,7 +83,8 @@ function render(found: Explanation, now: number, width: number): string {
     ...claimTexts(found.claims, now),
     ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed, width)]),
     ...failing.map(
-      ({ resource, failure, failures }) => `${resource} failed ${failures} times, last: ${printable(failure ?? '')}`,
+      ({ resource, failure, failures }) =>
+        `${resource} failed ${counted(failures, 'time')}, last: ${printable(failure ?? '')}`,
     ),
   ].join('\n')}\n`;
 }

@@ -2,7 +2,7 @@ import { Argument, Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { isSubject, type Kind, type Subject, subjectNames, subjects } from '../domain/evidence/claims.ts';
 import { decisionAt, isOpen } from '../domain/evidence/hold.ts';
-import { amountText, type HeldClaims, shareText, stateText, whatToType } from '../domain/evidence/words.ts';
+import { amountText, type HeldClaims, progressText, whatToType } from '../domain/evidence/words.ts';
 import { duration } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -84,7 +84,7 @@ function renderOne(held: HeldClaims, now: number, width: number): string {
   ]);
   return [
     `${subject}: ${subjects[subject].text}`,
-    `For ${duration(now - since)}: ${shareText(held)}; ${stateText(held, now)}${left}.`,
+    `For ${duration(now - since)}: ${progressText(held, now)}${left}.`,
     ...(rows.length === 0 ? [] : ['', table(['product', 'title', 'edition', 'shown', 'answered'], rows, width)]),
     ...(isOpen(held) ? ['', ...whatToType(subject).map((line) => `  ${line}`)] : []),
     '',

@@ -5,6 +5,7 @@ import { printableOutput } from '../format.ts';
 import { version } from '../package.ts';
 import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts';
 import { faultOf } from '../sqlite/fault.ts';
+import { failedDiskHint } from '../sqlite/refusals.ts';
 import type { Io } from './terminal/io.ts';
 import { foldedHelp, readableWidth } from './terminal/table.ts';
 
@@ -301,7 +302,7 @@ export function report(thrown: unknown, { stderr }: Pick<Io, 'stderr'>, named: s
     return error.exitCode;
   }
   if (isDiskFailure(error)) {
-    stderr.write(`Error: the disk failed: ${(error as Error).message}\nTry: free space on it, or check its health\n`);
+    stderr.write(`Error: the disk failed: ${(error as Error).message}\nTry: ${failedDiskHint}\n`);
     return exitCodes.io;
   }
   stderr.write(`Error: ${stacksOf(error)}\nTry: report this as a bug in catalogued ${version}\n`);

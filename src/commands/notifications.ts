@@ -5,7 +5,7 @@ import { parseDuration } from '../config/units.ts';
 import { isOneOfSeveral, noReplay } from '../daemon/sharing/sharing.ts';
 import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { duration, number, printable } from '../format.ts';
+import { counted, duration, number, printable } from '../format.ts';
 import type { Delivery, ListedDelivery } from '../inbox/delivery.ts';
 import type { DeliveryCounts } from '../inbox/delivery-reader.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
@@ -81,12 +81,14 @@ export function notificationsCommand(io: Io): Command {
         const { deliveries, gone } = inbox.replayable(since);
         const cannot =
           gone === 0 ? '' : ` ${number(gone)} cannot be replayed: their bodies are gone (retention.deliveries_bytes).`;
-        io.stdout.write(`${number(deliveries)} deliveries would be applied again.${cannot}\n`);
+        io.stdout.write(`${counted(deliveries, 'delivery', 'deliveries')} would be applied again.${cannot}\n`);
         return;
       }
       const { deliveries, running } = await replay(io, loaded, since);
       const when = running ? 'now' : 'when the daemon runs';
-      io.stdout.write(`${number(deliveries)} deliveries are applied again ${when}.\n`);
+      io.stdout.write(
+        `${counted(deliveries, 'delivery', 'deliveries')} ${deliveries === 1 ? 'is' : 'are'} applied again ${when}.\n`,
+      );
     });
   return command;
 }
@@ -124,7 +126,7 @@ function renderList(
   width: number,
 ): string {
   const parts = states.map((state) => `${number(counts[state])} ${state}`).join(', ');
-  const summary = `${number(counts.received)} deliveries received: ${parts}.`;
+  const summary = `${counted(counts.received, 'delivery', 'deliveries')} received: ${parts}.`;
   if (deliveries.length === 0) return `${summary}\n`;
   const rows = deliveries.map((each) => [
     String(each.delivery_id),

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { policyOf } from '../daemon/policy.ts';
-import { duration, number } from '../format.ts';
+import { counted, duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
@@ -74,7 +74,7 @@ function render(plan: Plan, width: number): string {
     `${(100 * outdated).toFixed(1)} %`,
   ]);
   return `${[
-    `${number(products)} products: ${number(Math.round(calls_per_day))} calls a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
+    `${counted(products, 'product')}: ${counted(Math.round(calls_per_day), 'call')} a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
     '',
     table(['lane', 'what', 'records', 'calls a day'], rows, width),
     '',
@@ -95,7 +95,7 @@ function interestOf({ interest, products }: Plan): string[] {
   const told =
     interest.viewed === 0
       ? "Nothing is told of what shoppers look at: products weigh by their category and the service's order of popularity"
-      : `Products weigh by what shoppers look at: ${number(Math.round(interest.views))} views lately, of ${number(interest.viewed)} of ${number(products)} products`;
+      : `Products weigh by what shoppers look at: ${counted(Math.round(interest.views), 'view')} lately, of ${number(interest.viewed)} of ${counted(products, 'product')}`;
   return [`${told}; ten of them have ${(100 * interest.greatest).toFixed(0)} % of the weight.`, ''];
 }
 

@@ -7,7 +7,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { probeAlone } from '../daemon/probing.ts';
 import { tryAdapter } from '../daemon/recorded-trial.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { printable } from '../format.ts';
+import { counted, printable } from '../format.ts';
 import { readRecording } from '../sandbox/reads/recording-file.ts';
 import { makeDirectory } from '../sqlite/make-directory.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
@@ -47,7 +47,7 @@ export function probeCommand(io: Io, pace: { readonly calls_a_second?: number } 
       io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : render(report));
       if (record !== undefined)
         io.stderr.write(
-          `${report.recorded.length} answers are in ${record}, without texts, ids, prices, addresses and the key.\n`,
+          `${counted(report.recorded.length, 'answer')} ${report.recorded.length === 1 ? 'is' : 'are'} in ${record}, without texts, ids, prices, addresses and the key.\n`,
         );
       if (report.unusable !== null) throw unusable(report.unusable);
       if (report.cut_short !== null) throw cutShort(report.cut_short);
@@ -86,9 +86,9 @@ function progressOf({ stderr, ifStopped }: Io): { progressed(calls: number, aski
   let open = false;
   return {
     progressed: (calls, asking) => {
-      ifStopped(`${calls} calls of at most ${mostCalls} were answered; a probe stores nothing`);
+      ifStopped(`${calls} of at most ${mostCalls} calls were answered; a probe stores nothing`);
       if (!stderr.isTTY) return;
-      stderr.write(`\r\u001b[K${calls} calls of at most ${mostCalls}: ${asking}`);
+      stderr.write(`\r\u001b[K${calls} of at most ${mostCalls} calls: ${asking}`);
       open = true;
     },
     end: () => {
@@ -124,7 +124,7 @@ function render({ unusable: refused, findings, calls, profile, cut_short }: Prob
     ...(means === '' ? [] : [`    means  ${printable(means)}`]),
   ]);
   const count = (verdict: keyof typeof marks) => findings.filter((each) => each.verdict === verdict).length;
-  const counts = `${count('as believed')} as believed ✓, ${count('otherwise')} otherwise ≠, ${count('cannot tell')} cannot tell ?; ${calls} calls`;
+  const counts = `${count('as believed')} as believed ✓, ${count('otherwise')} otherwise ≠, ${count('cannot tell')} cannot tell ?; ${counted(calls, 'call')}`;
   const follows =
     calls === 0
       ? 'Nothing was sent.'

@@ -9,6 +9,7 @@ import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
 import { aborted } from './terminal/aborted.ts';
 import type { Io } from './terminal/io.ts';
+import { progressPrinter, showFill } from './terminal/progress.ts';
 import { upgradeOn } from './terminal/upgrade-progress.ts';
 
 /** Extra time requested from systemd: repeatedly while the backup grows, and once for a change of the schema. */
@@ -31,7 +32,13 @@ export function runCommand(io: Io): Command {
         if (!force && loaded.secrets.receiver_secret !== null) refuseAllowList(loaded.config.receiver);
         return loaded;
       };
-      const log = createLog('info', io.stdout);
+      const printer = progressPrinter(io);
+      const log = createLog('info', {
+        write: (line) => {
+          printer.clear();
+          io.stdout.write(line);
+        },
+      });
       const machine = thisMachine(log, {
         upgrade: upgradeOn(io, (says, phase) => {
           // Half a backup is removed. A change of the schema is rolled back, whatever ends it.
@@ -60,6 +67,8 @@ export function runCommand(io: Io): Command {
       using _ = io.onHangup?.(() => reloading.begin());
       supervision.say('ready');
       using __ = supervision.watch();
+      // Without a terminal the log alone reports.
+      using ___ = io.stderr.isTTY ? showFill(printer, async () => (await reloading.current()?.fill()) ?? null) : null;
       await Promise.race([aborted(io.signal), reloading.broken]);
       supervision.say('stopping');
       log.info('daemon stopping');

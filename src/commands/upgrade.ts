@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { SchemaStep } from '../backup/schema-steps.ts';
 import { checkUpgrade, type UpgradeCheck } from '../backup/try-upgrade.ts';
 import { systemClock } from '../clock.ts';
-import { duration, megabytes } from '../format.ts';
+import { counted, duration, megabytes } from '../format.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile, openMirrorForReading } from '../mirror/sql/files.ts';
 import { compareVersions, oldestSafeVersion } from '../sqlite/database-file.ts';
@@ -61,5 +61,5 @@ function steps(step: SchemaStep | null): string {
 function readers(added: readonly string[], removed: readonly string[]): string {
   if (added.length + removed.length === 0) return 'notice nothing: every view has the columns it had';
   const gone = removed.length === 0 ? 'nothing is taken away' : `GONE: ${removed.join(', ')}`;
-  return `${gone}; ${added.length} columns are new${added.length === 0 ? '' : `: ${added.slice(0, 8).join(', ')}${added.length > 8 ? ', …' : ''}`}`;
+  return `${gone}; ${counted(added.length, 'column')} ${added.length === 1 ? 'is' : 'are'} new${added.length === 0 ? '' : `: ${added.slice(0, 8).join(', ')}${added.length > 8 ? ', …' : ''}`}`;
 }

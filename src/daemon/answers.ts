@@ -191,7 +191,10 @@ export function answersOf(
       'POST /v1/seen': ({ body }) => countSeen(checks, body),
       'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, ...(await price(wanted)) } : resync(wanted),
-      'GET /v1/jobs/{id}': ({ path: { id } }) => mirror.schedule.jobs.find(Number(id)),
+      'GET /v1/jobs/{id}': ({ path: { id } }) => {
+        const job = mirror.schedule.jobs.find(Number(id));
+        return job === null ? null : { ...job, next_due_at: mirror.schedule.records.nextDueAt(job.job_id) };
+      },
       'GET /v1/schedule': () => ({ jobs: schedule.list() }),
       'POST /v1/schedule/{name}/run': async ({ path: { name } }) => {
         log.info({ job: short(name, 40) }, 'job requested by an operator');

@@ -6,8 +6,10 @@ import type { LoadedConfig } from '../config/load.ts';
 import { failingOf, type OperationKind } from '../domain/conditions/outcome.ts';
 import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
+import { counted } from '../format.ts';
 import { Attempts } from '../mirror/status/attempts.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
+import { whyWaiting } from '../status/daemon-status.ts';
 import { statusLine } from '../status/status-line.ts';
 import { checkPorts } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
@@ -40,12 +42,23 @@ export interface Running extends AsyncDisposable {
   readonly receiver: string | null;
   /** The part of it that systemd supervises. */
   readonly supervised: Supervised;
+  /** Returns the progress of the first fill; null where it is not known: this instance does not lead, or has lost its mirror. */
+  fill(): Promise<FirstFill | 'filled' | null>;
   /** Returns the reason why the files cannot be written now; null: they can. */
   writeTrouble(): WriteTrouble | null;
   /** Rejects when the daemon cannot continue because the disk fails. */
   readonly broken: Promise<never>;
   /** Returns the error to report at the end: a file lost or found damaged during the run; null: none. */
   trouble(): CataloguedError | null;
+}
+
+/** Progress of a first fill. */
+export interface FirstFill {
+  readonly done: number;
+  readonly total: number;
+  readonly calls: number;
+  /** Reason why it waits, or how many products are mirrored. */
+  readonly note: string;
 }
 
 export interface RunningDaemon extends Daemon, Running {
@@ -98,12 +111,23 @@ export async function startDaemon(
       filesStopped: () => storage.status().trouble !== null,
       line: async () => statusLine(await daemon.status.shown(), clock.now()),
     },
+    fill: () => fillOf(daemon),
     writeTrouble: () => storage.status().trouble?.kind ?? null,
     tick: async () => void (await schedule.run('pass')),
     broken: daemon.failures.broken,
     trouble: files.trouble,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   });
+}
+
+/** Reads the status, which a thread counts: records are too many to be counted between two calls. */
+async function fillOf({ mirror, files, status, clock }: Daemon): Promise<FirstFill | 'filled' | null> {
+  if (!files.isWell('mirror')) return null;
+  if (mirror.filledAt() !== null) return 'filled';
+  const { records, products, daemon } = await status.shown();
+  const waiting = whyWaiting(daemon, mirror.schedule.records.nextDueAt(null), clock.now());
+  const note = waiting ?? counted(products.visible, 'product');
+  return { done: records.all - records.never_fetched, total: records.all, calls: daemon.calls, note };
 }
 
 export interface AssemblyOptions {

@@ -1,3 +1,4 @@
+import { isOwnTest, type MasterSecret } from '../inbox/addresses.ts';
 import { isAllowed, networksOf } from '../inbox/allowlist.ts';
 import type { Received } from '../inbox/delivery.ts';
 import type { Inbox } from '../inbox/inbox.ts';
@@ -52,7 +53,7 @@ export interface ReceivingOptions {
 /** Starts the receiver. Returns null without a master secret, because then there is no callback address. */
 export async function startReceiving(
   mirroring: Mirroring,
-  secret: unknown,
+  secret: MasterSecret,
   { stopping, failures }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
@@ -94,6 +95,7 @@ export async function startReceiving(
     allow,
     trusted_proxies,
     addresses: inbox.addresses,
+    isOwnTest: (token, at) => isOwnTest(secret, token, at),
     deliveries: {
       store: (group) => {
         const trouble = files.isWell('inbox') ? null : files.trouble();

@@ -65,7 +65,7 @@ export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts
       files: files.findings(),
       storage: storage.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
-      daemon: liveStatus(limiter, ports.refusals.keyRefused()),
+      daemon: liveStatus(limiter, ports.refusals),
       inbox: inboxStatus(),
       jobs: jobs(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),

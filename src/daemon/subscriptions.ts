@@ -2,6 +2,7 @@ import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { ownTestToken } from '../inbox/addresses.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Ports } from '../sync/records/context.ts';
 import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
@@ -40,7 +41,9 @@ export function manageSubscriptions(
   const { public_url } = config.receiver;
   const addresses = secrets.receiver_secret === null ? null : inbox.addresses;
   const why = missing(config, addresses);
-  if (why !== null || public_url === null || addresses === null) return { why: why ?? missingAddress };
+  const secret = secrets.receiver_secret;
+  if (why !== null || public_url === null || addresses === null || secret === null)
+    return { why: why ?? missingAddress };
   const service = createSubscriptions({
     asker,
     limiter,
@@ -51,7 +54,7 @@ export function manageSubscriptions(
     entropy,
   });
   const testOverNetwork: SubscriptionPorts['selfTest'] = (signal) => {
-    const token = Buffer.from(entropy(32)).toString('base64url');
+    const token = ownTestToken(secret, clock.now());
     // The receiver's 404 has no body; a proxy's has one.
     return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal: '' }, signal);
   };

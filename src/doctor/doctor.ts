@@ -10,6 +10,7 @@ import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
 import type { Question } from '../domain/service/adapter.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { CataloguedError } from '../errors.ts';
+import { counted } from '../format.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
@@ -243,7 +244,7 @@ function receiverRule({ receiver, subscriptions, service }: Config): Check[] {
           'receiver.allow is empty: any host may post; only the secret callback address protects the receiver',
         )
       : problem === null
-        ? ok('allow-list', `${allow.length} addresses and networks`)
+        ? ok('allow-list', counted(allow.length, 'address or network', 'addresses and networks'))
         : wrong('allow-list', problem.message, problem.hint);
   return [address, rule];
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { CataloguedError } from '../errors.ts';
+import { counted } from '../format.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { openForReading, schemaVersion, sqliteVersion } from '../sqlite/database-file.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
@@ -79,7 +80,7 @@ function reading(kind: MirrorForm): Check {
     const products = db.prepare<[], number>('SELECT count(*) FROM products').pluck().get() ?? 0;
     const contract = db.prepare<[], number>('SELECT contract_version FROM mirror_info').pluck().get();
     const what = kind === 'live' ? 'the live file' : 'a snapshot';
-    return ok(name, `${products} rows in products, contract ${contract}, from ${what}`);
+    return ok(name, `${counted(products, 'row')} in products, contract ${contract}, from ${what}`);
   } catch (error) {
     const hint = error instanceof CataloguedError ? error.hint : undefined;
     return wrong(name, (error as Error).message, hint ?? 'catalogued doctor, as the user of the daemon');

@@ -75,6 +75,30 @@ function tokenOf(master: { reveal(): string }, subscription_id: string, epoch: n
   return keyed(master, `callback:${subscription_id}:${epoch}`).toString('base64url');
 }
 
+/** Time for which a token of our own tests is used. It is accepted for as long again. */
+const ownTestMs = 3_600_000;
+
+/**
+ * Returns the token with which we test our own public address. Nothing can be delivered to it; our receivers only do not
+ * count it as a stranger's. It changes, so that a proxy's log does not hold one that can be used later.
+ */
+export function ownTestToken(master: { reveal(): string }, now: Instant): string {
+  return ownTestOf(master, Math.floor(now / ownTestMs));
+}
+
+/** Returns whether a token is one of our own tests. Takes the same time for any token. */
+export function isOwnTest(master: MasterSecret, token: string, now: Instant): boolean {
+  if (master === null) return false;
+  const [digest, period] = [digestOf(token), Math.floor(now / ownTestMs)];
+  // The clock of another instance may be ahead of ours.
+  const known = [period - 1, period, period + 1].map((each) => digestOf(ownTestOf(master, each)));
+  return known.filter((each) => timingSafeEqual(each, digest)).length > 0;
+}
+
+function ownTestOf(master: { reveal(): string }, period: number): string {
+  return keyed(master, `own-test:${period}`).toString('base64url');
+}
+
 /**
  * Creates the addresses in a file that this process writes. A changed master secret begins a new epoch for every
  * subscription.

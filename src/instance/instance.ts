@@ -95,6 +95,7 @@ async function startOneOfSeveral(machine: Machine, loaded: LoadedConfig, options
       filesStopped: () => state.daemon?.supervised.filesStopped() ?? false,
       line: async () => (await state.daemon?.supervised.line()) ?? `stands by; ${leader()} leads`,
     },
+    fill: async () => (await state.daemon?.fill()) ?? null,
     writeTrouble: () => state.daemon?.writeTrouble() ?? null,
     broken: broken.promise,
     trouble: () => state.daemon?.trouble() ?? state.told,

@@ -6,7 +6,7 @@ import { hostsOf } from '../daemon/sharing/hosts.ts';
 import { storingElsewhere } from '../daemon/sharing/sharing.ts';
 import type { SharedDeliveries } from '../database/deliveries.ts';
 import type { Lease } from '../database/lease.ts';
-import { type CallbackAddresses, recogniser } from '../inbox/addresses.ts';
+import { type CallbackAddresses, isOwnTest, recogniser } from '../inbox/addresses.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
@@ -124,6 +124,7 @@ async function receive(
         allow,
         trusted_proxies,
         addresses: { recognise: (token, now) => recognise?.(token, now) ?? null },
+        isOwnTest: (token, at) => isOwnTest(secrets.receiver_secret, token, at),
         deliveries: { store: () => undefined },
         elsewhere: storingElsewhere(deliveries, log),
         clock,

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
@@ -6,6 +6,9 @@ import { outOfDescriptors } from './descriptors.ts';
 import { isOnReadOnlySystem, reasonOf } from './directory.ts';
 import { faultOf } from './fault.ts';
 import { wasOurs } from './file.ts';
+
+/** For a disk that fails. One without space is `disk-full`: nobody is sent to free space for anything else. */
+export const failedDiskHint = 'check the health of that disk: dmesg shows what the system reports of it';
 
 /** For every file that has to be set aside: the command does it, and destroys nothing. */
 export const repairHint =
@@ -23,7 +26,7 @@ export function damaged(path: string, what: string, cause?: unknown): Catalogued
 export function foreign(path: string, what: string, cause?: unknown): CataloguedError {
   return new CataloguedError('foreign-file', `${path} is not a file of catalogued: ${what}`, {
     exitCode: exitCodes.data,
-    hint: `set another path in the configuration, or move that file away: mv ${path} ${path}.other`,
+    hint: `set another path in the configuration, or move it away: mv ${path} ${path}.other`,
     cause,
   });
 }
@@ -37,9 +40,15 @@ export function lostFile(path: string, name: string, standing: 'gone' | 'replace
   });
 }
 
-/** Runs what opens a file, and turns what SQLite and the system say into errors that a person can act on. */
+/**
+ * Runs what opens a file, and turns what SQLite and the system say into errors that a person can act on. What is no
+ * file is refused unopened: SQLite calls a directory a disk error, and waits for ever for the other end of a pipe.
+ */
 export function guarded<Result>(path: string, open: () => Result): Result {
   try {
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats?.isFile() === false)
+      throw foreign(path, stats.isDirectory() ? 'it is a directory' : 'it is a device, a pipe or a socket');
     return open();
   } catch (error) {
     throw refusal(path, error);
@@ -47,6 +56,7 @@ export function guarded<Result>(path: string, open: () => Result): Result {
 }
 
 function refusal(path: string, error: unknown): unknown {
+  if (error instanceof CataloguedError) return error;
   // SQLite only says that it cannot open the file.
   const exhausted = faultOf(error) === 'no-access' ? outOfDescriptors(error) : null;
   if (exhausted !== null) return exhausted;
@@ -64,9 +74,9 @@ function refusal(path: string, error: unknown): unknown {
     case 'disk-full':
     case 'sync':
     case 'io':
-      return new CataloguedError('io', `cannot write ${path}: ${(error as Error).message}`, {
+      return new CataloguedError('io', `cannot use ${path}: ${(error as Error).message}`, {
         exitCode: exitCodes.io,
-        hint: 'free space on that disk and check its health',
+        hint: faultOf(error) === 'disk-full' ? 'free space on that disk, then try again' : failedDiskHint,
         cause: error,
       });
     default:

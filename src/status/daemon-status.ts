@@ -6,10 +6,11 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import type { FileFinding } from '../files/watch.ts';
-import { printable } from '../format.ts';
+import { counted, printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { CountedStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
+import type { RefusalJudge } from '../sync/records/context.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 
 /** Status that only a running daemon knows: its relation to the service. */
@@ -94,7 +95,7 @@ function unreachableTooLong({ unreachable_since }: LiveStatus, now: number): Cat
 function throttledTooLong({ told_until, unreachable_since }: LiveStatus, now: number): CataloguedError | null {
   if (told_until === null || unreachable_since !== null || told_until - now < patienceMs) return null;
   const minutes = Math.ceil((told_until - now) / 60_000);
-  return new CataloguedError('throttled', `the service asks us to wait ${minutes} minutes`, {
+  return new CataloguedError('throttled', `the service asks us to wait ${counted(minutes, 'minute')}`, {
     exitCode: exitCodes.retryLater,
     hint: 'run the same command later to continue',
   });
@@ -121,7 +122,25 @@ function keyRefused({ key_refused }: LiveStatus): CataloguedError | null {
   });
 }
 
-export function liveStatus(limiter: Limiter, key_refused: string | null): LiveStatus {
+/** Returns why no call is made now, in a few words; null if nothing keeps calls. `next_due_at`: of the next read. */
+export function whyWaiting(
+  { key_refused, unreachable_since, away, not_before, calls_in_flight }: LiveStatus,
+  next_due_at: number | null,
+  now: number,
+): string | null {
+  const seconds = (ms: number) => `${Math.ceil(ms / 1000)} s`;
+  if (key_refused !== null) return 'the service refuses the key';
+  if (unreachable_since !== null)
+    return `${away?.how === 'unusable' ? 'no usable answer' : 'not reachable'} for ${seconds(now - unreachable_since)}`;
+  if (not_before !== null && not_before > now) return `told to wait ${seconds(not_before - now)}`;
+  if (calls_in_flight > 0 || next_due_at === null || next_due_at - now < 1000) return null;
+  return `next read in ${seconds(next_due_at - now)}: what failed or needs a second answer`;
+}
+
+export function liveStatus(
+  limiter: Limiter,
+  refusals: Pick<RefusalJudge, 'keyRefused' | 'keyRefusedSince'>,
+): LiveStatus {
   const {
     lanes,
     calls,
@@ -147,6 +166,7 @@ export function liveStatus(limiter: Limiter, key_refused: string | null): LiveSt
     asked,
     unreachable_since,
     away,
-    key_refused,
+    key_refused: refusals.keyRefused(),
+    key_refused_since: refusals.keyRefusedSince(),
   };
 }

@@ -1,5 +1,5 @@
 import { type ConditionCode, conditionTable } from '../domain/conditions/table.ts';
-import { number, spelled } from '../format.ts';
+import { counted, number, spelled } from '../format.ts';
 import type { Freshness } from '../mirror/status/status.ts';
 import { countedIn, type JudgedStatus } from './verdict.ts';
 
@@ -36,7 +36,7 @@ function dataHeadline({ filled_at, records, freshness, conditions }: HeadlinedSt
   }
   if (conditions.some(({ code, explains }) => code === 'freshness-missed' || explains.includes('freshness-missed'))) {
     const { late, all } = lateRecords(freshness);
-    return `${number(late)} of ${number(all)} records ${late === 1 ? 'is' : 'are'} outdated`;
+    return `${number(late)} of ${counted(all, 'record')} ${late === 1 ? 'is' : 'are'} outdated`;
   }
   return freshness.every(({ met }) => met === 1) ? upToDate : null;
 }

@@ -1,4 +1,4 @@
-import { ago, number } from '../format.ts';
+import { ago, counted, number } from '../format.ts';
 import type { BookableDays, LastHour, OnSale } from '../mirror/status/on-sale.ts';
 
 /** Returns the figure to compare with: `12,100 a week ago`; null: no hour was recorded. */
@@ -11,7 +11,7 @@ export function earlierText(earlier: OnSale | null, figure: 'sellable' | 'days',
 /** Returns the number of bookable days, and of a week ago. */
 export function bookableText({ currency, days, earlier }: BookableDays, now: number): string {
   const before = earlierText(earlier, 'days', now);
-  return `${number(days)} days in ${currency ?? 'no currency yet'}${before === null ? '' : `; ${before}`}`;
+  return `${counted(days, 'day')} in ${currency ?? 'no currency yet'}${before === null ? '' : `; ${before}`}`;
 }
 
 /** Names of one product and of several, by what became of it. */

@@ -1,4 +1,4 @@
-import { ago, number, printable, short } from '../format.ts';
+import { ago, counted, printable, short } from '../format.ts';
 import { type JudgedStatus, verdictOf } from './verdict.ts';
 
 /** Returns the age of the figures: `as of 8 s ago`; null if they were counted for this answer. */
@@ -14,6 +14,6 @@ export function statusLine(
   const { state, severity, reasons } = verdictOf(status, now);
   const [first = '', ...others] = reasons;
   const more = others.length === 0 ? '' : ` (and ${others.length} more: catalogued status)`;
-  if (state === 'true') return `up to date: ${number(status.products.visible)} products, every freshness target met`;
+  if (state === 'true') return `up to date: ${counted(status.products.visible, 'product')}, every freshness target met`;
   return `${state === 'filling' ? 'filling' : severity}: ${short(printable(first), 200)}${more}`;
 }

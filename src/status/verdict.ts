@@ -32,7 +32,7 @@ export function verdictOf({ filled_at, records, conditions }: JudgedStatus, now:
   const filling =
     records.all === 0
       ? 'The product list has not been read yet'
-      : `${number(records.never_fetched)} of ${number(records.all)} records have never been read`;
+      : `${number(records.never_fetched)} of ${number(records.all)} ${records.all === 1 ? 'record' : 'records'} ${records.never_fetched === 1 ? 'has' : 'have'} never been read`;
   return { state: 'filling', severity, reasons: [filling, ...reasons] };
 }
 

@@ -1,4 +1,5 @@
 import type { Question } from '../domain/service/adapter.ts';
+import { counted } from '../format.ts';
 import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
 import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
@@ -55,10 +56,10 @@ function decoded(asker: ServiceAsker, question: Question, came: CameText): Adapt
       decodeCheckoutInformation(asker.row(question, came).row);
       return read('checkout information');
     case 'variants':
-      return read(`${decodeVariants(asker.rows(question, came).rows).length} variants`);
+      return read(counted(decodeVariants(asker.rows(question, came).rows).length, 'variant'));
     case 'availability': {
       const { days, covered_to } = decodeAvailability(asker.row(question, came), { ...question, commission: false });
-      return read(`${days.size} dates, up to ${covered_to}`);
+      return read(`${counted(days.size, 'date')}, up to ${covered_to}`);
     }
     default:
       asker.row(question, came);
@@ -74,7 +75,7 @@ function page({ entries, rejected, total, next }: Page<unknown>): AdapterTrial {
   const [first] = rejected;
   const unusable = first === undefined ? '' : `, and ${rejected.length} that cannot be used: ${first}`;
   const follows = next === undefined ? ', pages by number' : next === null ? ', the last page' : ', and a next page';
-  const says = `${entries.length} rows${unusable}${total === null ? '' : ` of ${total}`}${follows}`;
+  const says = `${counted(entries.length, 'row')}${unusable}${total === null ? '' : ` of ${total}`}${follows}`;
   return { result: rejected.length === 0 ? 'read' : entries.length === 0 ? 'failed' : 'partly', says };
 }
 

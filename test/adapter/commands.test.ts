@@ -95,7 +95,7 @@ describe('probe --adapter', () => {
     writeFileSync(join(at.path, '1.json'), JSON.stringify({ ...kept, body }));
     const { error, out } = await probe(at.config, '--adapter', cursor, '--recorded', at.path);
     expect(error).toBeNull();
-    expect(out).toMatch(/GET \/v2\/products \(.*\): 1 rows of 1, the last page/);
+    expect(out).toMatch(/GET \/v2\/products \(.*\): 1 row of 1, the last page/);
   });
 
   it('says of rows that cannot be used that they are left out, and fails where none can (69)', async () => {
@@ -108,7 +108,7 @@ describe('probe --adapter', () => {
       );
     save({ product_id: '7', title: 'Lantern Museum' }, { title: 'Harbour Tower' });
     const some = await probe(at.config, '--adapter', cursor, '--recorded', at.path);
-    expect(some.out).toMatch(/≠ products: .*\n.*: 1 rows, and 1 that cannot be used: row without id.*\n.*left out/);
+    expect(some.out).toMatch(/≠ products: .*\n.*: 1 row, and 1 that cannot be used: row without id.*\n.*left out/);
     expect(some.error).toBeNull();
     save({ title: 'Harbour Tower' });
     const none = await probe(at.config, '--adapter', cursor, '--recorded', at.path);

@@ -170,6 +170,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
     unreachable_since: null,
     away: null,
     key_refused: null,
+    key_refused_since: null,
   },
   inbox: {
     received: 1,

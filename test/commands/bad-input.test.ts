@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   closeSync,
@@ -134,6 +134,29 @@ describe('the mirror', () => {
     const before = readFileSync(path);
     await refuses(['--config', harness(directory.path), 'run'], 65, says, { cwd: directory.path });
     expect(readFileSync(path)).toEqual(before);
+  });
+
+  it.each<[string, (path: string) => void, string]>([
+    ['a directory', (path) => mkdirSync(path), 'it is a directory'],
+    ['a named pipe', (path) => execFileSync('mkfifo', [path]), 'it is a device, a pipe or a socket'],
+    ['a device', (path) => symlinkSync('/dev/null', path), 'it is a device, a pipe or a socket'],
+  ])('that is %s is called so by each command, and no failed disk', async (_, make, says) => {
+    for (const [place, name] of [
+      ['mirror', 'mirror.db'],
+      ['state', 'inbox.db'],
+    ] as const) {
+      using directory = temporaryDirectory();
+      const path = join(directory.path, place, name);
+      mkdirSync(join(directory.path, place), { mode: 0o700 });
+      make(path);
+      const config = harness(directory.path);
+      for (const command of [['run'], ['status'], ['repair'], ['resync', '--all', '--wait']]) {
+        const { code, stderr } = await runHere(['--config', config, ...command]);
+        expect(stderr, command[0]).toContain(`${path} is not a file of catalogued: ${says}`);
+        expect(stderr, command[0]).not.toMatch(/disk|space/);
+        expect(code, command[0]).toBe(65);
+      }
+    }
   });
 
   it('that was damaged while the daemon was away is refused, and named', async () => {

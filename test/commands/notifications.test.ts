@@ -82,7 +82,7 @@ describe('catalogued notifications', () => {
     expect(json).toMatchObject({ text: '{}', base64: 'e30=', state: 'waiting' });
 
     expect((await test.run('notifications', 'replay', '--since', '4h', '--dry-run')).stdout).toMatch(
-      /^1 deliveries would/,
+      /^1 delivery would/,
     );
     expect((await test.run('notifications', 'replay', '--since', '2020-01-01')).stdout).toBe(
       '2 deliveries are applied again when the daemon runs.\n',

@@ -44,7 +44,7 @@ it('status writes each heading once, with all that belongs to it below', async (
     'Closures',
     'Backup',
   ]);
-  expect(facts).toMatch(/^Closures {2}too many .*\n {10}most announced .*\n {10}1 products off sale until .*\nBackup/m);
+  expect(facts).toMatch(/^Closures {2}too many .*\n {10}most announced .*\n {10}1 product off sale until .*\nBackup/m);
 });
 
 it('status says why jobs do nothing, once for each reason, and how old the figures of a large mirror are', () => {

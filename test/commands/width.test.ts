@@ -14,6 +14,7 @@ const tooWide = (text: string) => text.split('\n').filter((line) => line.length 
 describe('in 80 columns', () => {
   const stack = new AsyncDisposableStack();
   let run: (...args: string[]) => ReturnType<typeof runHere>;
+  let run80: typeof run;
   let start: (...args: string[]) => ReturnType<typeof startCli>;
   let product = '';
   beforeAll(async () => {
@@ -22,6 +23,7 @@ describe('in 80 columns', () => {
     const config = join(cwd, 'catalogued.yaml');
     writeFileSync(config, testConfigText(cwd, sandbox.url));
     run = (...args) => runHere(['--config', config, ...args], { env: throughPipe });
+    run80 = (...args) => runHere(['--config', config, ...args], { env: { ...throughPipe, COLUMNS: '80' } });
     start = (...args) => startCli(['--config', config, ...args], { cwd });
     product = String(sandbox.world.visible()[0]?.id);
     expect((await run('resync', '--all', '--wait')).code).toBe(0);
@@ -62,6 +64,17 @@ describe('in 80 columns', () => {
     expect(await all()).toEqual([]);
     daemon.child.kill('SIGTERM');
     await daemon.ended;
+  });
+
+  it('stands the audit of images on a terminal, its summary through a pipe too, and cites nothing that users lack', async () => {
+    const narrow = await run80('images', 'audit');
+    expect(narrow.stdout).toMatch(/^Rule .*\n {17}\S/m);
+    expect(tooWide(narrow.stdout)).toEqual([]);
+    const { stdout } = await run('images', 'audit');
+    expect(tooWide(stdout.split('\nPublished\n')[0] ?? '')).toEqual([]);
+    // Through a pipe each image stays in one line.
+    expect(stdout).toMatch(/^ *\d+ .* \d{4}-\d{2}-\d{2} \d{2}:\d{2} .*\d{2}:\d{2}$/m);
+    expect(stdout).not.toMatch(/specification|§/);
   });
 
   it('says upgrade --check without a mirror what is missing, in one line and without a stack', async () => {

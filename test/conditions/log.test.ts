@@ -58,6 +58,31 @@ it('an outage that a failed check met, with nothing due, ends in the log when it
   expect(said(harness)).toEqual([began, ended]);
 });
 
+it('an outage that is over is not logged as begun, however long ago it was seen last', async () => {
+  await using harness = await filled();
+  const { clock, sandbox, daemon } = harness;
+  const look = async (after: number) => {
+    await harness.drive(clock.sleep(after * second));
+    await harness.drive(daemon.conditions.lookForService(daemon.status.shown, new AbortController().signal));
+  };
+  await sandbox.setReachable('no');
+  // Seen at once and after 6 s. The service is back before the next attempt is due, and before 10 s have passed.
+  await look(11);
+  await look(6);
+  await harness.drive(clock.sleep(second));
+  await sandbox.setReachable('yes');
+  await look(3);
+  expect(said(harness)).toEqual([]);
+  await look(10);
+  expect(said(harness)).toEqual([]);
+  // Control: one that lasts is logged once those seconds have passed.
+  await sandbox.setReachable('no');
+  await look(11);
+  await look(6);
+  await look(4);
+  expect(said(harness)).toEqual([began]);
+});
+
 it('a condition that cannot be noted in the inbox is logged once when it begins and once when it ends', async () => {
   await using harness = await filled();
   const { clock, sandbox, daemon } = harness;

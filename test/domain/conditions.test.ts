@@ -16,7 +16,14 @@ const stale: ConditionFacts = {
   freshness: healthy.freshness.map((line) => ({ ...line, stale: 3, met: 0 as const })),
 };
 const refused = { how: 'unreachable', says: 'the connection was refused' } as const;
-const away = (since: number) => ({ unreachable_since: since, away: refused, key_refused: null, asked: null, calls: 0 });
+const away = (since: number) => ({
+  unreachable_since: since,
+  away: refused,
+  key_refused: null,
+  key_refused_since: null,
+  asked: null,
+  calls: 0,
+});
 
 /** Most products answered as off sale, which is held. */
 const heldSale = (more: Partial<HeldClaims> = {}): HeldClaims => ({
@@ -168,6 +175,12 @@ describe('what is held', () => {
     });
   });
 
+  it('is told without a share, once no record claims it', () => {
+    expect(found({ state: 'ended', claiming: 0, able: 192, examples: [], ended_at: now - minute })?.says).toBe(
+      'sale-status, products off sale: believed less than a day ago, because the service insisted',
+    );
+  });
+
   it('is an error after a day, unless a person has decided', () => {
     const since = now - day;
     expect(found({ since })).toMatchObject({ severity: 'error' });
@@ -187,7 +200,7 @@ describe('what is held', () => {
   it('is a warning after an agreement, and nothing once what a person approved is claimed no more', () => {
     expect(found({ state: 'ended', since: now - 2 * day, claiming: 0 })).toMatchObject({
       severity: 'warning',
-      says: expect.stringMatching(/; believed less than a day ago, because the service insisted$/),
+      says: expect.stringMatching(/: believed less than a day ago, because the service insisted$/),
     });
     const approved = { state: 'asking', decision: 'approved', decided_until: now + day } as const;
     expect(found({ ...approved, claiming: 3 })?.says).toMatch(/; approved: each is asked once more, and believed$/);
@@ -291,6 +304,32 @@ describe('a condition', () => {
     const [root, ...others] = conditionsOf({ ...stale, daemon: away(now - 2 * minute) });
     expect(others).toEqual([]);
     expect(root).toMatchObject({ code: 'service-unreachable', severity: 'error', explains: ['freshness-missed'] });
+  });
+
+  it('that began before another condition is not caused by it', () => {
+    const met = (ago: number) => ({ ...noPeriods, met: new Map([['freshness-missed', now - ago] as const]) });
+    const facts = { ...stale, daemon: away(now - 2 * minute) };
+    check(facts, ['service-unreachable', 'freshness-missed'], met(10 * minute));
+    // Both were seen at inspections, a minute apart.
+    check(facts, ['service-unreachable'], met(3 * minute));
+    check(facts, ['service-unreachable'], met(minute));
+    // A subscription that is mute is so since its last delivery, which came before any cause.
+    const tried = { ...{ unreachable: null, unshown: null, shut_out: null, descriptors: null }, clock_offset_ms: null };
+    const mute = { subscriptions: ['all'], since: now - 60 * minute };
+    const unreached = { result: 'failed', answered: true, message: 'no', since: now - 20 * minute } as const;
+    const silent = { ...healthy, inbox: emptyInbox, tried: { ...tried, mute, public_address: unreached } };
+    check(silent, ['receiver-unreachable']);
+  });
+
+  it('of a refused key holds since the first refusal, and not since it was seen', () => {
+    const daemon = {
+      ...away(now),
+      away: null,
+      unreachable_since: null,
+      key_refused: 'no',
+      key_refused_since: now - 39_000,
+    };
+    expect(conditionsOf({ ...healthy, daemon })).toMatchObject([{ code: 'key-refused', since: now - 39_000 }]);
   });
 
   it('that no backup can be made says why', () => {

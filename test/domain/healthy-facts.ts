@@ -51,7 +51,7 @@ export const healthy: ConditionFacts = {
   snapshot: null,
   backup: { late: 0, ...notFailing, made_at: now, directory: '/b', tried_at: null, tried_failure: null },
   database: null,
-  daemon: { unreachable_since: null, away: null, key_refused: null, asked: null, calls: 0 },
+  daemon: { unreachable_since: null, away: null, key_refused: null, key_refused_since: null, asked: null, calls: 0 },
   inbox: emptyInbox,
   watched: null,
   tried: null,

@@ -51,7 +51,7 @@ it.each([
 
 it.each([
   ['page 1001 is empty', { read: { rows: [] } }],
-  ['page 1001 has 1 rows', { read: { rows: [{}] } }],
+  ['page 1001 has 1 row', { read: { rows: [{}] } }],
   ['page 1001 is refused: 400 bad_request', { status: 400, failure: { code: 'bad_request', message: '' } }],
   ['page 1001 is refused: 499 closed', { status: 499, failure: { code: 'closed', message: '' } }],
   ['500 internal', { status: 500, failure: { code: 'internal', message: '' } }],

@@ -139,7 +139,7 @@ describe('after a refusal that may be about the path', () => {
     [['refused'], 'product_detail', { ...before, refused_at: now - minute }, 'record', 'products-gone'],
     [[], 'product_detail', never, 'unknown', 'refused-once'],
     [[], 'product_detail', before, 'record', 'products-gone'],
-    [[], 'experiences', never, 'unknown', 'refused-once'],
+    [[], 'experiences', never, 'path', 'list-refused'],
     [[], 'experiences', before, 'unknown', 'refused-once'],
     [[], 'experiences', { ...before, refused_at: now - minute }, 'path', 'refused-again'],
   ])('where the others show %o of %s, with %o, it reaches the %s: %s', (others, resource, facts, to, because) => {

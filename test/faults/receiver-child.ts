@@ -58,6 +58,7 @@ try {
     allow: [],
     trusted_proxies: [],
     addresses,
+    isOwnTest: () => false,
     deliveries: stores[mode] ?? deliveries,
     clock: systemClock,
     log,

@@ -3,9 +3,10 @@ import { METHODS } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
+import { instant, systemClock } from '../../src/clock.ts';
+import { ownTestToken } from '../../src/inbox/addresses.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { exchange, post, rawConnection, subscription_id, testReceiver } from './test-receiver.ts';
+import { exchange, master, post, rawConnection, subscription_id, testReceiver } from './test-receiver.ts';
 
 describe('a delivery', () => {
   it('is stored as it came, and answered 200 without a body', async () => {
@@ -159,6 +160,27 @@ describe('what is too long', () => {
 });
 
 describe('a refusal', () => {
+  it('of our own test of the address is neither counted nor logged, and answered like a stranger’s', async () => {
+    const refused: string[] = [];
+    // It comes from an address that may not deliver.
+    await using test = await testReceiver({ allow: ['192.0.2.1'], refused: ({ reason }) => refused.push(reason) });
+    const test404 = async (token: string) => {
+      const { status, headers } = await fetch(`http://127.0.0.1:${test.port}/hooks/${token}`, {
+        method: 'POST',
+        body: '{}',
+      });
+      return { status, connection: headers.get('connection'), length: headers.get('content-length') };
+    };
+    const now = systemClock.now();
+    const own = await test404(ownTestToken(master, now));
+    expect(test.receiver.counts().refused).toEqual({ path: 0, method: 0, address: 0, token: 0, dropped: 0 });
+    const strange = await test404(ownTestToken(master, instant(now - 3 * 3_600_000)));
+    await expect.poll(() => refused).toEqual(['address']);
+    expect(own).toEqual(strange);
+    expect(test.receiver.counts().refused).toMatchObject({ address: 1, token: 0 });
+    expect(test.lines().filter(({ msg }) => msg === 'requests refused')).toHaveLength(1);
+  });
+
   it('is one and the same 404, whatever is wrong', async () => {
     await using test = await testReceiver({ allow: ['127.0.0.1'] });
     await using elsewhere = await testReceiver({ allow: ['192.0.2.1'] });

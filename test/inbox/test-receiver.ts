@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
+import { isOwnTest } from '../../src/inbox/addresses.ts';
 import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/inbox/receiver.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -42,6 +43,7 @@ export async function testReceiver(options: Partial<ReceiverOptions> = {}): Prom
       allow: [],
       trusted_proxies: [],
       addresses: inbox.addresses,
+      isOwnTest: (token, at) => isOwnTest(master, token, at),
       deliveries: inbox.deliveries,
       clock: systemClock,
       log,

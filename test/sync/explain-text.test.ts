@@ -48,7 +48,7 @@ it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([
   [
     'Announced',
     { announced_by: [{ subscription_id: 'all', trust: null, trusted: false }] },
-    ['by all: nothing to announce was found yet; not trusted'],
+    ['by all: reads have found no change yet that shows how reliably it announces; not trusted'],
   ],
   ['Notified', {}, ['3 h ago: price (all)']],
   ['Costs', { calls_per_day: 0.25 }, ['0.3 calls a day']],

@@ -55,6 +55,39 @@ describe('a service with exactly the calls of the specification', () => {
     expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
   });
 
+  it('keeps no first fill waiting for a list that it lacks, which is asked a second time after a minute', async () => {
+    await using harness = await virtualHarness({ ...lean, faults: [noExperiences, noTags] });
+    const from = harness.clock.now();
+    const paths = () => ['/v2/experiences', '/v2/tags'].map((path) => harness.sandbox.calls.counts().by_kind[path]);
+    await harness.fill();
+    expect(harness.daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
+    expect(harness.clock.now() - from).toBeLessThan(30_000);
+    expect([missing(harness), paths()]).toEqual([
+      ['experiences', 'tags'],
+      [1, 1],
+    ]);
+    await harness.liveUntil(harness.clock.now() + 3 * minute);
+    expect([missing(harness), paths()]).toEqual([
+      ['experiences', 'tags'],
+      [2, 2],
+    ]);
+    await harness.liveUntil(harness.clock.now() + day);
+    expect(paths()).toEqual([2, 2]);
+  });
+
+  it('a list that was refused once by accident is read a minute later', async () => {
+    await using harness = await virtualHarness({ ...lean, faults: [noTags] });
+    await harness.fill();
+    expect(missing(harness)).toEqual(['tags']);
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 3 * minute);
+    expect(missing(harness)).toEqual([]);
+    expect(harness.daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
+    const read = otherWriter(harness.daemon.mirror.path);
+    expect(read.prepare('SELECT count(*) FROM tags').pluck().get()).toBeGreaterThan(0);
+    read.close();
+  });
+
   it('is not asked for it again before a week has passed, not even after a restart; then what answers is read again', async () => {
     await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences, noTags] });
     await filled(harness);

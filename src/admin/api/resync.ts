@@ -35,6 +35,7 @@ export const job = z.object({
   left: count,
   failed: count,
   finished_at: never,
+  next_due_at: never,
 });
 
 /** Parsed by change-stream.ts, which refuses each invalid value with its own code. */

@@ -126,6 +126,7 @@ const live = z.object({
   unreachable_since: never,
   away: z.object({ how: z.enum(['unreachable', 'silent', 'unusable']), says: text }).nullable(),
   key_refused: maybe,
+  key_refused_since: never,
 });
 
 const refused = z.object({ path: count, method: count, address: count, token: count, dropped: count });

@@ -1,5 +1,5 @@
 import { fewestAudits } from '../../domain/truth/estimate.ts';
-import { ago, duration, megabytes, number } from '../../format.ts';
+import { ago, counted, duration, megabytes, number } from '../../format.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { changesText, earlierText } from '../../status/on-sale-text.ts';
 import { outdatedText } from '../../status/outdated-share.ts';
@@ -26,7 +26,7 @@ function outdated({ truth }: DaemonStatus): [value: string, more: string] {
   const text = outdatedText(truth);
   if (text === null) return ['not known', `${number(audited)} of ${fewestAudits} random reads yet`];
   const over = from_at === null || to_at === null ? '' : ` in ${duration(to_at - from_at)}`;
-  return [text, `by ${number(audited)} random reads${over}`];
+  return [text, `by ${counted(audited, 'random read')}${over}`];
 }
 
 /** Shows the figures of the daemon and its file. */
@@ -34,7 +34,7 @@ export function operationPart(status: DaemonStatus, now: number): Html {
   const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
   const read = records.all - records.never_fetched;
   return html`<section class="wide"><h2>The daemon and its file</h2><dl class="figures">
-${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing read yet' : `${number(read)} of ${number(records.all)} records read`) : 'every record was read once')}
+${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing read yet' : `${number(read)} of ${counted(records.all, 'record')} read`) : 'every record was read once')}
 ${figure('Products', number(products.visible), `visible; ${number(products.withdrawn)} withdrawn`)}
 ${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
 ${figure('Calls a second', `≤ ${daemon.rate.toFixed(1)}`, `ceiling ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}

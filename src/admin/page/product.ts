@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import { moneyText } from '../../domain/values/money.ts';
-import { ago, duration, number, short } from '../../format.ts';
+import { ago, counted, duration, number, short } from '../../format.ts';
 import type { ShownDay, ShownImage } from '../../mirror/catalogue/shown.ts';
 import type { FeedChange } from '../../mirror/changes/change-feed.ts';
 import type { ExplainedRecord, Explanation } from '../../sync/reports/explain.ts';
@@ -86,7 +86,7 @@ export function searchForm(words = '', focused = false): Html {
 function foundPage(words: string, { hits, total }: Found, now: number): string {
   if (hits.length === 0) return questionPage(`No product matches “${short(words, 60)}”`, now, words);
   const listed =
-    total > hits.length ? `The first ${number(hits.length)} of ${number(total)}` : `${number(total)} products`;
+    total > hits.length ? `The first ${number(hits.length)} of ${number(total)}` : counted(total, 'product');
   const main = html`<section class="wide"><h1>Products that match “${short(words, 60)}”</h1>
 ${searchForm(words)}
 ${tableOf<Found['hits'][number]>(

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
-import { number, remaining } from '../../format.ts';
+import { counted, number, remaining } from '../../format.ts';
 import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';
@@ -110,7 +110,7 @@ function refused(refusal: string | null): Html | null {
 function pricePart(wanted: ResyncRequest, price: ResyncCost, token: string, refusal: string | null): Html {
   const rows = Object.entries(price.records);
   const hidden = (name: string, value: string | number) => html`<input type="hidden" name="${name}" value="${value}">`;
-  return html`<section class="wide"><h1>${price.at_least ? 'At least ' : ''}${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)}</h1>
+  return html`<section class="wide"><h1>${price.at_least ? 'At least ' : ''}${counted(price.calls, 'call')}, about ${remaining(price.minutes * 60_000)}</h1>
 ${refused(refusal)}<p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
 ${tableOf<[string, number]>(
   'What would be read',

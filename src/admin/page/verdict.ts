@@ -1,5 +1,5 @@
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
-import { ago, number } from '../../format.ts';
+import { ago, counted, number } from '../../format.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
 import { headlineOf } from '../../status/headline.ts';
 import { acknowledgement, countedIn, problemOf, type StatusVerdict, verdictOf } from '../../status/verdict.ts';
@@ -43,7 +43,7 @@ function fillingPart({ filled_at, records }: DaemonStatus): Html | null {
   const read =
     records.all === 0
       ? 'The product list has not been read yet.'
-      : `${number(records.never_fetched)} of ${number(records.all)} records have never been read.`;
+      : `${number(records.never_fetched)} of ${counted(records.all, 'record')} ${records.never_fetched === 1 ? 'has' : 'have'} never been read.`;
   return html`<p>${read} Storefronts see what was read so far.</p>`;
 }
 

@@ -47,7 +47,7 @@ export interface ImageAudit {
   readonly breaches: readonly Breach[];
 }
 
-const rule = `An image is published only while it stands in the last complete read of its product, and for less than ${imageLimitMs / 86_400_000} days after that read; its credit is the one that read returned (specification §1 rule 4).`;
+const rule = `An image is published only while it stands in the last complete read of its product, and for less than ${imageLimitMs / 86_400_000} days after that read; its credit is the one that read returned.`;
 
 /** Audits the mirror's file, and checks which image files are still on disk. Needs no daemon. */
 export function auditImages(config: Config): ImageAudit {

@@ -29,8 +29,8 @@ export function imagesCommand(io: Io): Command {
       if (options.json) io.stdout.write(`${JSON.stringify(audit, null, 2)}\n`);
       else if (options.csv) {
         io.stdout.write(reportCsv(audit));
-        io.stderr.write(imageReport(audit, 'summary'));
-      } else io.stdout.write(imageReport(audit, 'everything'));
+        io.stderr.write(imageReport(audit, io, 'summary'));
+      } else io.stdout.write(imageReport(audit, io, 'everything'));
       if (audit.breaches.length > 0) io.answerIsNo();
     });
   return command;

@@ -1,10 +1,14 @@
-import { duration, number } from '../../format.ts';
+import { counted, duration, number } from '../../format.ts';
 import { csv } from '../terminal/csv.ts';
-import { table } from '../terminal/table.ts';
+import type { Io } from '../terminal/io.ts';
+import { folded, readableWidth, table, widthOf } from '../terminal/table.ts';
 import type { ImageAudit } from './audit.ts';
 
-/** Returns the audit as a report for a rights holder: the summary first, then every image. Times are UTC. */
-export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything'): string {
+/**
+ * Returns the audit as a report for a rights holder: the summary first, then every image, as wide as the terminal.
+ * Times are UTC.
+ */
+export function imageReport(audit: ImageAudit, io: Io, extent: 'summary' | 'everything'): string {
   const { at, service, mirror, written_by, filled_at, rule, summary } = audit;
   const { published, products, credited, oldest_confirmation_at, hidden, takedowns, longest_takedown_ms } = summary;
   const back = audit.takedowns.filter(({ returned_at }) => returned_at !== null).length;
@@ -15,15 +19,16 @@ export function imageReport(audit: ImageAudit, extent: 'summary' | 'everything')
     `Mirror           ${mirror}, ${written_by}, ${filled_at === null ? 'not filled yet' : `complete since ${instant(filled_at)}`}`,
     `Rule             ${rule}`,
     '',
-    `Published        ${number(published)} images of ${number(products)} products, ${number(credited)} with a credit`,
+    `Published        ${counted(published, 'image')} of ${counted(products, 'product')}, ${number(credited)} with a credit`,
     `Last confirmed   ${oldest_confirmation_at === null ? 'none' : `the oldest ${instant(oldest_confirmation_at)}, ${duration(at - oldest_confirmation_at)} ago`}`,
-    `Hidden           ${number(hidden)} that were not confirmed in time`,
+    `Hidden           ${number(hidden)} not confirmed in time`,
     `Taken down       ${takedownsText(takedowns, back)} in the last 90 days${longest_takedown_ms === null ? '' : `, none later than ${duration(longest_takedown_ms)} after the service withdrew it`}`,
     `Credits changed  ${number(summary.credit_changes)} in the last 90 days`,
     `In breach        ${number(summary.in_breach)}`,
   ];
-  if (extent === 'everything') lines.push(...breaches(audit), ...details(audit));
-  return `${lines.join('\n')}\n`;
+  const summaryText = folded(lines.join('\n'), readableWidth(io));
+  const tables = extent === 'everything' ? [...breaches(audit, widthOf(io)), ...details(audit, widthOf(io))] : [];
+  return `${[summaryText, ...tables].join('\n')}\n`;
 }
 
 /** Counts images that were taken down, and names how many of them are back. */
@@ -37,7 +42,7 @@ const breachText = {
   'file-kept': 'is no longer shown, but its file is still on disk',
 } as const;
 
-function breaches({ breaches: found }: ImageAudit): string[] {
+function breaches({ breaches: found }: ImageAudit, width: number): string[] {
   return found.length === 0
     ? []
     : [
@@ -45,11 +50,14 @@ function breaches({ breaches: found }: ImageAudit): string[] {
         table(
           ['in breach', 'image', 'why'],
           found.map(({ product_id, image_key, reason }) => [String(product_id), image_key, breachText[reason]]),
+          width,
         ),
       ];
 }
 
-function details({ published, takedowns, credit_changes }: ImageAudit): string[] {
+function details({ published, takedowns, credit_changes }: ImageAudit, width: number): string[] {
+  const section = (...parts: readonly [title: string, headings: readonly string[], rows: readonly string[][]]) =>
+    sectionOf(...parts, width);
   const files = published.some(({ file }) => file !== null);
   const images = published.map((image) => [
     String(image.product_id),
@@ -94,8 +102,8 @@ function details({ published, takedowns, credit_changes }: ImageAudit): string[]
   ];
 }
 
-function section(title: string, headings: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return rows.length === 0 ? [] : ['', title, '', table(headings, rows)];
+function sectionOf(title: string, headings: readonly string[], rows: readonly string[][], width: number): string[] {
+  return rows.length === 0 ? [] : ['', folded(title, width), '', table(headings, rows, width)];
 }
 
 /**

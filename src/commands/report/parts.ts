@@ -3,7 +3,7 @@ import { moneyText } from '../../domain/values/money.ts';
 import type { TitledMove, WeekReport } from '../../domain/week/report.ts';
 import type { ProductEvent } from '../../domain/week/turnover.ts';
 import type { Week } from '../../domain/week/week.ts';
-import { number } from '../../format.ts';
+import { counted, number } from '../../format.ts';
 import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { takedownsText } from '../images/report.ts';
 import { imagesDue } from './figures.ts';
@@ -146,7 +146,7 @@ const parts: readonly {
       const text = outdatedText(truth);
       if (text === null) return [`We ${cannotTell(truth)}.`];
       return [
-        `${text} of what shoppers see is outdated, by ${number(truth.audited)} random reads of the last seven days.`,
+        `${text} of what shoppers see is outdated, by ${counted(truth.audited, 'random read')} of the last seven days.`,
       ];
     },
     tables: () => [],

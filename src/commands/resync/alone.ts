@@ -4,11 +4,10 @@ import { type Mirroring, openMirroring } from '../../daemon/mirroring.ts';
 import { storageSays } from '../../domain/conditions/of-files.ts';
 import type { CataloguedError } from '../../errors.ts';
 import { writeRefusalOf } from '../../files/write-refusal.ts';
-import { megabytes, number } from '../../format.ts';
+import { counted, megabytes } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
-import type { LiveStatus } from '../../status/daemon-status.ts';
-import { givesUp, giveUpAfterMs, liveStatus } from '../../status/daemon-status.ts';
+import { givesUp, giveUpAfterMs, liveStatus, whyWaiting } from '../../status/daemon-status.ts';
 import { runSyncCycle } from '../../sync/engine.ts';
 import { findProducts } from '../../sync/reads/find-products.ts';
 import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts';
@@ -43,7 +42,7 @@ export async function resyncAlone(
   const opened = await patiently(() => requestResync(mirroring.ports, request, { resume: true }));
   mirroring.storage.serve();
   if (opened.resumed)
-    io.stderr.write(`Continuing an interrupted resync of the same scope: ${number(opened.left)} records left.\n`);
+    io.stderr.write(`Continuing an interrupted resync of the same scope: ${counted(opened.left, 'record')} left.\n`);
   const stop = new AbortController();
   const signal = AbortSignal.any([io.signal, stop.signal]);
   const watching = watch(io, mirroring, opened.job_id, stop);
@@ -71,7 +70,7 @@ export async function resyncAlone(
   if (options.json) io.stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
   else
     io.stdout.write(
-      `${number(calls)} calls in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
+      `${counted(calls, 'call')} in ${seconds.toFixed(1)} s, ${megabytes(received.all)} of JSON (${megabytes(received.availability)} of it availability), ${peakMemory()} MiB of memory at most.\n`,
     );
   const found = { short_lists: mirroring.mirror.schedule.shortLists.all(), held: mirroring.mirror.evidence.held() };
   concludeJob(options.json ? { ...io, stdout: io.stderr } : io, job, found, clock.now());
@@ -84,7 +83,7 @@ async function untilDone(
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
-  const live = () => liveStatus(limiter, ports.refusals.keyRefused());
+  const live = () => liveStatus(limiter, ports.refusals);
   for (;;) {
     const known = await storage.keepTrying(() => watch.look(signal), signal);
     signal.throwIfAborted();
@@ -118,7 +117,7 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
     await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
-    const live = liveStatus(limiter, ports.refusals.keyRefused());
+    const live = liveStatus(limiter, ports.refusals);
     const [job, now] = [mirror.schedule.jobs.find(job_id), ports.clock.now()];
     if (job === null || stop.signal.aborted) break;
     printer.show(
@@ -127,7 +126,10 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
         done: job.records - job.left,
         total: job.records,
         calls: live.calls,
-        note: storageSays(storage.status(), now)[0] ?? noteOf(live, now, mirror.catalogue.products.count()),
+        note:
+          storageSays(storage.status(), now)[0] ??
+          whyWaiting(live, mirror.schedule.records.nextDueAt(job_id), now) ??
+          productsOf(mirror),
       },
       now,
     );
@@ -138,11 +140,8 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
   printer.end();
 }
 
-function noteOf({ not_before, unreachable_since, away }: LiveStatus, now: number, products: number): string | null {
-  if (unreachable_since !== null)
-    return `${away?.how === 'unusable' ? 'no usable answer' : 'not reachable'} for ${Math.round((now - unreachable_since) / 1000)} s`;
-  if (not_before !== null && not_before > now) return `told to wait ${Math.ceil((not_before - now) / 1000)} s`;
-  return `${number(products)} products`;
+function productsOf({ catalogue }: Mirroring['mirror']): string {
+  return counted(catalogue.products.count(), 'product');
 }
 
 function unwritableTooLong(storage: Mirroring['storage'], now: number): CataloguedError | null {

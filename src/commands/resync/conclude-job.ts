@@ -3,7 +3,7 @@ import { isOpen } from '../../domain/evidence/hold.ts';
 import { type HeldClaims, heldText } from '../../domain/evidence/words.ts';
 import { shortListText, type ToldShortList } from '../../domain/sale/short-list.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import { number } from '../../format.ts';
+import { counted, number } from '../../format.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { Io } from '../terminal/io.ts';
 
@@ -12,7 +12,7 @@ type WalkedShortList = ToldShortList & { readonly walked_at: number };
 /** Says how far a job has come. */
 export function doneSays({ records, left, failed }: Pick<JobState, 'records' | 'left' | 'failed'>): string {
   const failures = failed === 0 ? '' : `, ${number(failed)} of them without success`;
-  return `${number(records - left)} of ${number(records)} records were read${failures}`;
+  return `${number(records - left)} of ${counted(records, 'record')} ${records === 1 ? 'was' : 'were'} read${failures}`;
 }
 
 /**
@@ -28,7 +28,7 @@ export function concludeJob(
   const short = short_lists.filter(({ walked_at }) => walked_at >= job.requested_at).map(shortListText);
   const incomplete = `the list is incomplete: ${short.join('; ')}`;
   if (job.failed > 0) {
-    const failed = `${number(job.failed)} of ${number(job.records)} records could not be refreshed`;
+    const failed = `${number(job.failed)} of ${counted(job.records, 'record')} could not be refreshed`;
     const kept = held.filter(isOpen).map((each) => `; held: ${heldText(each, now)}`);
     const says = `${failed}${kept.join('')}`;
     if (short.length > 0)
@@ -46,5 +46,5 @@ export function concludeJob(
   }
   // Three walks in a row had the same shortage, so it no longer counts as a failure.
   if (short.length > 0) stderr.write(`Warning: ${incomplete}\n`);
-  stdout.write(`All ${number(job.records)} records refreshed.\n`);
+  stdout.write(`${job.records === 1 ? 'The record was' : `All ${number(job.records)} records`} refreshed.\n`);
 }

@@ -8,8 +8,8 @@ import type { LoadedConfig } from '../../config/load.ts';
 import { openMirroring } from '../../daemon/mirroring.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import { number, remaining } from '../../format.ts';
-import { givesUp } from '../../status/daemon-status.ts';
+import { counted, number, remaining } from '../../format.ts';
+import { givesUp, whyWaiting } from '../../status/daemon-status.ts';
 import {
   costOfResync,
   countListed,
@@ -124,12 +124,12 @@ function printPrice({ stdout }: Io, price: ResyncCost, { json }: Options): void 
   }
   const rows = Object.entries(price.records).map(([resource, records]) => [resource, number(records)]);
   const most = price.at_least ? 'At least ' : '';
-  const calls = `${most}${number(price.calls)} calls, about ${remaining(price.minutes * 60_000)} at the configured rate.`;
+  const calls = `${most}${counted(price.calls, 'call')}, about ${remaining(price.minutes * 60_000)} at the configured rate.`;
   const how = price.at_least
     ? 'The service did not say how many products it lists: the rest is known once the list was walked.\n'
     : price.estimated_from === null
       ? ''
-      : `Estimated with one call: the service lists ${number(price.estimated_from)} products.\n`;
+      : `Estimated with one call: the service lists ${counted(price.estimated_from, 'product')}.\n`;
   stdout.write(`${table(['resource', 'records'], rows)}\n\n${calls}\n${how}Nothing was made due.\n`);
 }
 
@@ -138,7 +138,7 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
     stdout.write(`${JSON.stringify({ job_id, resumed, calls, minutes }, null, 2)}\n`);
     return;
   }
-  const started = `Job ${job_id} started: ${number(calls)} calls, about ${remaining(minutes * 60_000)}.`;
+  const started = `Job ${job_id} started: ${counted(calls, 'call')}, about ${remaining(minutes * 60_000)}.`;
   stdout.write(`${started}\n${wait ? '' : 'Follow it with: catalogued status\n'}`);
 }
 
@@ -169,7 +169,8 @@ async function waitFor(
     io.ifStopped(`${doneSays(job)}; the daemon goes on with job ${job_id}`, 'catalogued status');
     before ??= status.daemon.calls;
     const calls = status.daemon.calls - before;
-    printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note: null }, clock.now());
+    const note = whyWaiting(status.daemon, job.next_due_at, clock.now());
+    printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note }, clock.now());
     if (job.left === 0 && job.finished_at !== null) {
       printer.end();
       const { records, failed } = job;

@@ -12,7 +12,7 @@ import { createSecret } from '../../config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../daemon/daemon.ts';
 import { thisMachine } from '../../daemon/machine.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import { number } from '../../format.ts';
+import { counted } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { packageRoot } from '../../package.ts';
@@ -23,7 +23,7 @@ import { sqliteLibrary } from '../../sqlite/read-only.ts';
 import { openReader } from '../../storefront/reader.ts';
 import { aborted } from '../terminal/aborted.ts';
 import type { Io } from '../terminal/io.ts';
-import { progressPrinter } from '../terminal/progress.ts';
+import { progressPrinter, showFill } from '../terminal/progress.ts';
 import { Breaking, DaemonLog } from './breaking.ts';
 import { play } from './demo-play.ts';
 import { startShopServer } from './shop/server.ts';
@@ -63,7 +63,7 @@ export function demoCommand(io: Io): Command {
       const [last] = sandbox.products().slice(-1);
       if (last !== undefined) sandbox.world.disable(last.id, { reason: 'temporary_closure' });
       io.stdout.write(
-        `A simulated service with ${number(sandbox.products().length)} products answers on ${sandbox.url} (Ctrl-C stops everything).\n`,
+        `A simulated service with ${counted(sandbox.products().length, 'product')} answers on ${sandbox.url} (Ctrl-C stops everything).\n`,
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
@@ -72,10 +72,13 @@ export function demoCommand(io: Io): Command {
         admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
       });
       for (const [file, text] of Object.entries(files)) writeFileSync(file, text, { mode: 0o600 });
-      await Promise.race([filled(io, daemon), daemon.broken]);
+      {
+        using fill = showFill(progressPrinter(io), daemon.fill);
+        await Promise.race([fill.done, aborted(io.signal), daemon.broken]);
+      }
       if (io.signal.aborted) return;
       io.stdout.write(
-        `The mirror is filled: ${number(daemon.mirror.catalogue.products.count())} products in ${mirrorFile(directory)}\n`,
+        `The mirror is filled: ${counted(daemon.mirror.catalogue.products.count(), 'product')} in ${mirrorFile(directory)}\n`,
       );
       await Promise.race([story(io, sandbox, daemon), daemon.broken]);
       await using stack = new AsyncDisposableStack();
@@ -105,7 +108,7 @@ async function story(io: Io, sandbox: Sandbox, { mirror, subscriptions, ports }:
   const say = (line: string) =>
     io.stdout.write(`${new Date(ports.clock.now()).toISOString().slice(11, 19)}  ${line}\n`);
   say(
-    `mirror   subscribed to changes of ${number(subscription?.covered_products ?? 0)} products: ${subscription?.status}`,
+    `mirror   subscribed to changes of ${counted(subscription?.covered_products ?? 0, 'product')}: ${subscription?.status}`,
   );
   using db = openMirrorToRead(mirror.path);
   await play({ sandbox, mirror, clock: ports.clock, signal: io.signal, say, description: db.description });
@@ -297,18 +300,6 @@ function doorSocket(directory: string): string {
 
 function configFile(directory: string): string {
   return join(directory, 'catalogued.yaml');
-}
-
-async function filled(io: Io, { mirror, limiter }: RunningDaemon): Promise<void> {
-  const printer = progressPrinter(io);
-  while (mirror.filledAt() === null && !io.signal.aborted) {
-    await systemClock.sleep(250, io.signal).catch(() => undefined);
-    const { records, never_fetched } = mirror.schedule.records.fill();
-    const { calls } = limiter.state();
-    const note = `${number(mirror.catalogue.products.count())} products`;
-    printer.show({ phase: 'filling', done: records - never_fetched, total: records, calls, note }, systemClock.now());
-  }
-  printer.end();
 }
 
 const hexOf = (bytes: number) => Buffer.from(systemEntropy(bytes)).toString('hex');

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../clock.ts';
 import { parseDuration } from '../../config/units.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import { number } from '../../format.ts';
+import { counted } from '../../format.ts';
 import { startImageHost } from '../../sandbox/images/image-host.ts';
 import { readRecording } from '../../sandbox/reads/recording-file.ts';
 import { spoiltKinds } from '../../sandbox/rough/faults.ts';
@@ -139,7 +139,7 @@ async function serve(io: Io, given: Options): Promise<void> {
   });
   const [first] = sandbox.world.visible();
   io.stdout.write(
-    `The sandbox serves ${number(sandbox.products().length)} products on ${sandbox.url}\n` +
+    `The sandbox serves ${counted(sandbox.products().length, 'product')} on ${sandbox.url}\n` +
       `Point catalogued at it:  service: { base_url: "${sandbox.url}"${key === undefined ? ', profile: { authorization: { header: null } }' : ''} }\n` +
       `Try: curl '${sandbox.url}/v2/products?page_size=2'\n` +
       `     curl '${sandbox.url}/v2/products/${first?.id}/availability'\n` +

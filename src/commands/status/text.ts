@@ -6,7 +6,7 @@ import { limitOf } from '../../domain/evidence/claims.ts';
 import { type HeldClaims, stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
-import { ago, duration, megabytes, number, printable } from '../../format.ts';
+import { ago, counted, duration, megabytes, number, printable } from '../../format.ts';
 import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
@@ -65,7 +65,7 @@ export function statusText(status: ShownStatus, now: number, width?: number): st
     const rows = status.failures.map(({ records: count, resource, failure }) => [number(count), resource, failure]);
     lines.push(
       '',
-      `Failing: ${number(records.failing)} records, ${number(records.quarantined)} of them in quarantine`,
+      `Failing: ${counted(records.failing, 'record')}, ${number(records.quarantined)} of them in quarantine`,
       table(['records', 'resource', 'last failure'], rows, width),
     );
   }
@@ -77,8 +77,8 @@ function facts(status: ShownStatus, now: number): string[] {
   const { products, records, daemon } = status;
   return [
     `Mirror    ${status.path}, ${megabytes(status.file_bytes)} and ${megabytes(status.wal_bytes)} of write-ahead log${aged(status, now)}`,
-    `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${number(records.all)} records were never read` : ago(status.filled_at, now)}`,
-    `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${number(status.images)} images`,
+    `Filled    ${status.filled_at === null ? `not yet: ${number(records.never_fetched)} of ${counted(records.all, 'record')} ${records.never_fetched === 1 ? 'was' : 'were'} never read` : ago(status.filled_at, now)}`,
+    `Products  ${number(products.visible)} visible, ${number(products.sellable)} sellable, ${number(products.withdrawn)} withdrawn; ${counted(status.images, 'image')}`,
     `Bookable  ${bookableText(status.bookable, now)}`,
     `Changed   ${changed(status.last_hour)}`,
     truth(status, now),
@@ -183,7 +183,7 @@ function describeSnapshot(snapshot: SnapshotStatus | null, now: number): string[
 function troubles({ conditions, unconfirmed_images }: ShownStatus, now: number): string[] {
   const late = unconfirmed_images.map(
     ({ product_id, images, hidden_from }) =>
-      `          ${product_id}: ${number(images)} images, ${hidden_from > now ? `hidden in ${duration(hidden_from - now)}` : `hidden ${ago(hidden_from, now)}`}`,
+      `          ${product_id}: ${counted(images, 'image')}, ${hidden_from > now ? `hidden in ${duration(hidden_from - now)}` : `hidden ${ago(hidden_from, now)}`}`,
   );
   return conditions.flatMap((each) => [
     `${each.about.padEnd(headingWidth)}${conditionSays(each, now)}`,
@@ -201,7 +201,7 @@ function notifications({ closures, gaps, inbox }: ShownStatus, now: number): str
     inbox === null || inbox === undefined
       ? []
       : [
-          `Inbox     ${number(inbox.received)} deliveries: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${number(inbox.quarantined)} in quarantine, ${number(inbox.waiting)} waiting${inbox.last_delivery_at === null ? '' : `; the last ${ago(inbox.last_delivery_at, now)}`}`,
+          `Inbox     ${counted(inbox.received, 'delivery', 'deliveries')}: ${number(inbox.applied)} applied, ${number(inbox.superseded)} superseded, ${number(inbox.quarantined)} in quarantine, ${number(inbox.waiting)} waiting${inbox.last_delivery_at === null ? '' : `; the last ${ago(inbox.last_delivery_at, now)}`}`,
           `          ${room(inbox)}`,
         ];
   const open = closures.unconfirmed + closures.held;
@@ -213,7 +213,7 @@ function notifications({ closures, gaps, inbox }: ShownStatus, now: number): str
     ...received,
     ...when(
       open > 0,
-      `Closures  ${number(closures.unconfirmed)} products off sale until a read confirms the closure, ${number(closures.held)} held back`,
+      `Closures  ${counted(closures.unconfirmed, 'product')} off sale until a read confirms the closure, ${number(closures.held)} held back`,
     ),
     ...lasting,
   ];
@@ -228,7 +228,9 @@ function room({ stored_bytes, budget_bytes, bodies_gone }: InboxStatus): string 
 /** Describes what changed in the last hour. */
 function changed(hour: ShownStatus['last_hour']): string {
   const text = changesText(hour);
-  return text === null ? 'nothing in the last hour' : `in the last hour, of ${number(hour.products)} products: ${text}`;
+  return text === null
+    ? 'nothing in the last hour'
+    : `in the last hour, of ${counted(hour.products, 'product')}: ${text}`;
 }
 
 /** Returns the line about the share of outdated data among what shoppers see. */
@@ -238,7 +240,7 @@ function truth({ truth: measured }: ShownStatus, now: number): string {
   if (text === null || from_at === null || to_at === null) return `Outdated  ${cannotTell(measured)}`;
   const tiers = by_tier.map((row) => `${row.tier} ${outdatedText(row) ?? 'not known yet'}`);
   const until = to_at < now ? `, until ${ago(to_at, now)}` : '';
-  return `Outdated  ${text} of what shoppers see, by ${number(audited)} random reads in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
+  return `Outdated  ${text} of what shoppers see, by ${counted(audited, 'random read')} in ${duration(to_at - from_at)}${until}; ${tiers.join(', ')}`;
 }
 
 /** Returns the lines about how often checks and orders found the mirror wrong; none before the first. */
@@ -322,5 +324,5 @@ function describeDaemon(
   const left = (until: number | null) => (until !== null && until > now ? duration(until - now) : null);
   const [told, own] = [left(told_until), left(not_before)];
   const pause = told !== null ? `, told to wait ${told}` : own !== null ? `, pausing for ${own}` : '';
-  return `running; ${number(calls)} calls since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${number(throttled)} times${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
+  return `running; ${counted(calls, 'call')} since its start, at most ${rate.toFixed(1)} of ${ceiling}/s, throttled ${counted(throttled, 'time')}${pause}${busy.length > 0 ? `\n          lanes: ${busy.join(', ')}` : ''}`;
 }

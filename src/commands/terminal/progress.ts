@@ -1,4 +1,5 @@
-import { number, remaining } from '../../format.ts';
+import { systemClock } from '../../clock.ts';
+import { counted, number, remaining } from '../../format.ts';
 import type { Io } from './io.ts';
 
 /** The progress of a long operation. `total` may grow while it runs. */
@@ -14,6 +15,8 @@ export interface Progress {
 /** Prints progress: one line that is rewritten on a terminal, elsewhere a plain line every ten seconds. */
 export interface ProgressPrinter {
   show(progress: Progress, now: number): void;
+  /** Takes the rewritten line away, so that something else can be printed; it comes back with the next progress. */
+  clear(): void;
   /** Ends the rewritten line, which stays visible. */
   end(): void;
 }
@@ -38,11 +41,44 @@ export function progressPrinter({ stderr }: Io): ProgressPrinter {
         printedAt = now;
       }
     },
+    clear: () => {
+      if (open) stderr.write('\r\u001b[K');
+      open = false;
+    },
     end: () => {
       if (open) stderr.write('\n');
       open = false;
     },
   };
+}
+
+/** Progress of a first fill; null: there is none, or none that is known now. */
+export type FillProgress = Omit<Progress, 'phase'>;
+
+/** Shows a first fill each second until it is done, or until it is disposed. */
+export function showFill(
+  printer: ProgressPrinter,
+  fill: () => Promise<FillProgress | 'filled' | null>,
+): Disposable & { readonly done: Promise<void> } {
+  const ending = new AbortController();
+  const done = showWhile(printer, fill, ending.signal);
+  // The daemon itself reports that its mirror cannot be read.
+  done.catch(() => undefined);
+  return { done, [Symbol.dispose]: () => ending.abort() };
+}
+
+async function showWhile(
+  printer: ProgressPrinter,
+  fill: () => Promise<FillProgress | 'filled' | null>,
+  signal: AbortSignal,
+): Promise<void> {
+  using _ = { [Symbol.dispose]: printer.end };
+  while (!signal.aborted) {
+    const found = await fill();
+    if (found === 'filled') return;
+    if (found !== null && !signal.aborted) printer.show({ phase: 'filling', ...found }, systemClock.now());
+    await systemClock.sleep(1000, signal).catch(() => undefined);
+  }
 }
 
 function line(
@@ -56,9 +92,9 @@ function line(
   const share = total > 0 ? `${Math.floor((100 * done) / total)} %` : '';
   const left = speed > 0 ? `${remaining(((total - done) / speed) * 1000)} left` : '';
   const facts = [
-    `${number(done)} of ${number(total)} records`,
+    `${number(done)} of ${counted(total, 'record')}`,
     share,
-    `${number(calls)} calls`,
+    counted(calls, 'call'),
     `${number(Math.round(rate))}/s`,
     left,
     note,

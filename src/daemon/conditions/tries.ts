@@ -69,9 +69,9 @@ export class ConditionTries {
 
   /**
    * Connects to the service if no call was made since the last attempt: at most every ten seconds, or every five after
-   * a failed one. Run every few seconds.
+   * a failed one, or `now`. Run every few seconds.
    */
-  async lookForService(signal: AbortSignal): Promise<void> {
+  async lookForService(signal: AbortSignal, when: 'if due' | 'now'): Promise<void> {
     const { limiter, config, ports } = this.#mirroring;
     const { calls, in_flight, away } = limiter.state();
     const idle = calls === this.#calls && in_flight === 0;
@@ -86,7 +86,7 @@ export class ConditionTries {
       return;
     }
     const every = this.#unreachable === null ? connectEveryMs.usual : connectEveryMs.failed;
-    if (ports.clock.monotonic() - this.#connected_at < every) return;
+    if (when === 'if due' && ports.clock.monotonic() - this.#connected_at < every) return;
     this.#connected_at = ports.clock.monotonic();
     const began_at = ports.clock.now();
     const says = await whyUnreachable(config.service.base_url, ports.clock, signal);

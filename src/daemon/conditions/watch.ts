@@ -81,11 +81,12 @@ export class ConditionWatch {
    */
   async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
     const { limiter, ports } = this.#mirroring;
-    await this.#tries.lookForService(signal);
+    const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
+    // No outage begins in the log after it has ended.
+    await this.#tries.lookForService(signal, isDue ? 'now' : 'if due');
     const { away, asked } = limiter.pause();
     const there = asked === null || asked.until - ports.clock.now() < minute ? 'there' : 'asks for a pause';
     const service = away?.how ?? (this.#tries.tried().unreachable === null ? there : 'unreachable');
-    const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
     // An outage that begins now is another one.
     const isOver = service === 'there' && this.#tries.wasReached && this.#recalled.delete('service-unreachable');
     if (service === this.#service && !isDue && !isOver) return;

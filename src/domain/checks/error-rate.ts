@@ -1,4 +1,3 @@
-import { wilson } from '../truth/estimate.ts';
 import type { OfferStanding } from './check.ts';
 
 /*
@@ -67,14 +66,35 @@ export interface ReportCounts {
 export const errorRateGoal = 0.01;
 const errorRateLimit = 0.015;
 
+/** Errors below this number show nothing: one change may be met by two checks. */
+const fewestErrors = 3;
+/** Probability below which chance is no explanation. It is small because the counts are judged every minute of a week. */
+const chance = 0.001;
+
 /**
  * Returns whether the mirror was wrong too often: at or above the limit, and more often than chance explains if the
  * goal is met.
  */
 export function isOftenWrong({ checks, wrong, orders, orders_wrong }: ReportCounts): boolean {
-  const reports = checks + orders;
-  const rate = reports === 0 ? 0 : (wrong + orders_wrong) / reports;
-  return rate >= errorRateLimit && wilson(rate, reports).low > errorRateGoal;
+  const [errors, reports] = [wrong + orders_wrong, checks + orders];
+  return errors >= fewestErrors && errors >= errorRateLimit * reports && byChance(errors, reports) < chance;
+}
+
+/**
+ * Returns the probability of at least so many errors in so many reports if each is wrong with the probability of the
+ * goal (the exact binomial tail).
+ */
+function byChance(errors: number, reports: number): number {
+  const odds = errorRateGoal / (1 - errorRateGoal);
+  let logarithm = reports * Math.log1p(-errorRateGoal);
+  for (let n = 0; n < errors; n += 1) logarithm += Math.log(((reports - n) / (n + 1)) * odds);
+  let term = Math.exp(logarithm);
+  let tail = term;
+  for (let n = errors; n < reports && term > tail * 1e-9; n += 1) {
+    term *= ((reports - n) / (n + 1)) * odds;
+    tail += term;
+  }
+  return tail;
 }
 
 /** Returns the share of reports in which the mirror was wrong; null if there are no reports yet. */

@@ -1,4 +1,4 @@
-import { duration, number, resourceLabel } from '../../format.ts';
+import { counted, duration, number, resourceLabel } from '../../format.ts';
 import { subjects } from '../evidence/claims.ts';
 import { isOpen } from '../evidence/hold.ts';
 import type { FoundCondition } from './condition.ts';
@@ -69,7 +69,7 @@ function lateText(line: FreshnessFacts, facts: AgeFacts): string {
     ...(unanswered === 0 ? [] : [', or are left out of the service’s answers']),
   ];
   const doubted = resource === 'availability' ? doubts.join('') : '';
-  const late = `${number(stale)} of ${number(records)} records were not read within ${duration(target_ms)}${doubted}`;
+  const late = `${number(stale)} of ${counted(records, 'record')} ${stale === 1 ? 'was' : 'were'} not read within ${duration(target_ms)}${doubted}`;
   const hidden = `${number(expired)} are past their limit and hidden`;
   return [
     ...(short === 0 ? [] : ['the list is incomplete']),

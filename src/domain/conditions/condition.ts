@@ -27,8 +27,13 @@ export interface ConditionKind {
   readonly means: string;
   /** Instruction for a person. Names in backticks are typed as they stand. */
   readonly todo: string;
-  /** Codes of the conditions that may be its cause: while one of them is shown, this one is folded into it. */
+  /**
+   * Codes of the conditions that may be its cause: while one of them is shown, this one is folded into it, unless it
+   * began before.
+   */
   readonly depends_on?: readonly string[];
+  /** True: its `since` is the last time that all was well, and so lies before any cause. */
+  readonly since_last_good?: true;
   /** Time for which it must have lasted to be shown; default 0. */
   readonly visible_after_ms?: number;
   /** Returns the condition if it holds; null if it does not, or if the facts do not tell. */

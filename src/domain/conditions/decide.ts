@@ -1,4 +1,4 @@
-import type { ConditionKind, FoundCondition, Severity } from './condition.ts';
+import { type ConditionKind, type FoundCondition, minute, type Severity } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 import { type ConditionCode, conditionCodes, conditionTable, todoOf } from './table.ts';
 
@@ -90,11 +90,22 @@ function allMet(facts: ConditionFacts, { met, shown }: Periods): Met[] {
   });
 }
 
+/** Longest time by which the beginning of a cause may be seen after that of its effect: each is seen at an inspection. */
+const seenLateMs = minute;
+
+/** Returns whether one condition began early enough to be the cause of another. */
+function mayCause(cause: Met, { since, kind }: Met): boolean {
+  if (cause.since === null || since === null || kind.since_last_good === true) return true;
+  return cause.since - since <= seenLateMs;
+}
+
 /** Returns the root cause of each condition that has one, by code. */
 function rootsOf(held: readonly Met[]): Map<ConditionCode, ConditionCode> {
   const byCode = new Map<string, Met>(held.map((each) => [each.code, each]));
-  const causeOf = ({ kind }: Met) =>
-    (kind.depends_on ?? []).map((code) => byCode.get(code)).find((each) => each !== undefined);
+  const causeOf = (effect: Met) =>
+    (effect.kind.depends_on ?? [])
+      .map((code) => byCode.get(code))
+      .find((each) => each !== undefined && mayCause(each, effect));
   return new Map(
     held.flatMap((each) => {
       let root = causeOf(each);

@@ -79,6 +79,8 @@ export interface LiveFacts {
   readonly away: Away | null;
   /** Message of the service if it refuses the key. */
   readonly key_refused: string | null;
+  /** Instant of the first refusal; null if the key is accepted. */
+  readonly key_refused_since: number | null;
   /** The whole pause that the service asked for. */
   readonly asked: AskedPause | null;
   /** Calls since the start. */

@@ -1,4 +1,4 @@
-import { number } from '../../format.ts';
+import { counted, number } from '../../format.ts';
 import { otherDatesMany } from '../catalogue/answered-span.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
 import { isOverdue } from '../evidence/hold.ts';
@@ -57,7 +57,12 @@ export const ofCatalogue = {
     todo: '`catalogued status` and `catalogued explain PRODUCT` show why they fail; tell the service what it answers',
     depends_on: [...keepsOld, 'no-progress', 'fill-endless'],
     found: ({ records: { failing_long } }) =>
-      failing_long === 0 ? null : { since: null, says: `${number(failing_long)} records fail again and again` },
+      failing_long === 0
+        ? null
+        : {
+            since: null,
+            says: `${counted(failing_long, 'record')} ${failing_long === 1 ? 'fails' : 'fail'} again and again`,
+          },
   },
   'images-vanished': {
     about: 'Images',
@@ -69,7 +74,7 @@ export const ofCatalogue = {
     found: fails(
       'image-list',
       (products) =>
-        `the list suddenly shows no images for ${number(products)} products: the known ones stay visible until 14 days after their last confirmation`,
+        `the list suddenly shows no images for ${counted(products, 'product')}: the known ones stay visible until 14 days after their last confirmation`,
     ),
   },
   'images-unverified': {
@@ -84,7 +89,7 @@ export const ofCatalogue = {
         ? null
         : {
             since: images_unconfirmed.since,
-            says: `images of ${number(images_unconfirmed.products)} products have not been confirmed for 12 days, and are hidden after 14`,
+            says: `images of ${counted(images_unconfirmed.products, 'product')} have not been confirmed for 12 days, and are hidden after 14`,
           },
   },
   'images-disk': {
@@ -96,7 +101,7 @@ export const ofCatalogue = {
     todo: 'Raise `images.disk`, or choose fewer `images.sizes`',
     found: fails(
       'image-disk',
-      (products) => `image files of ${number(products)} products cannot be fetched: images.disk is used up`,
+      (products) => `image files of ${counted(products, 'product')} cannot be fetched: images.disk is used up`,
     ),
   },
   'images-refused': {
@@ -108,7 +113,7 @@ export const ofCatalogue = {
     found: fails(
       'image-urls',
       (products) =>
-        `some images of ${number(products)} products are not published: their URLs are not http or https on public hosts`,
+        `some images of ${counted(products, 'product')} are not published: their URLs are not http or https on public hosts`,
     ),
   },
   'prices-refused': {
@@ -120,7 +125,7 @@ export const ofCatalogue = {
     found: fails(
       'prices',
       (products) =>
-        `the service sent negative prices for ${number(products)} products: they are rejected, and what they belong to is not sold`,
+        `the service sent negative prices for ${counted(products, 'product')}: they are rejected, and what they belong to is not sold`,
     ),
   },
   'other-dates': {

@@ -1,4 +1,4 @@
-import { number } from '../../format.ts';
+import { counted, number } from '../../format.ts';
 import { isOldAddressUsed } from '../push/callback-epoch.ts';
 import { type ConditionKind, type ConditionKinds, fails, minute } from './condition.ts';
 import type { DeclaredFacts } from './facts.ts';
@@ -120,6 +120,7 @@ export const ofPush = {
     severity: 'warning',
     means: 'a subscription that used to deliver has been silent for much longer than ever before',
     todo: 'Ask the service whether it sends, and check whether your proxy refuses: `catalogued subscription show`, `catalogued doctor`',
+    since_last_good: true,
     depends_on: [
       'receiver-unreachable',
       'subscription-broken',
@@ -148,7 +149,7 @@ export const ofPush = {
         ? null
         : {
             since: unshown.since,
-            says: `updates of ${number(unshown.products)} products were announced, and no read shows anything new`,
+            says: `updates of ${counted(unshown.products, 'product')} were announced, and no read shows anything new`,
           };
     },
   },

@@ -1,4 +1,4 @@
-import { duration, number, printable, resourceLabel } from '../../format.ts';
+import { counted, duration, number, printable, resourceLabel } from '../../format.ts';
 import { blocksFill } from '../sale/short-list.ts';
 import { isClockOff } from '../schedule/clock-doubt.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
@@ -29,7 +29,10 @@ export const ofService = {
     found: ({ daemon }) =>
       daemon === null || daemon.key_refused === null
         ? null
-        : { since: null, says: `the service refuses it: ${printable(daemon.key_refused).replace(/\.$/, '')}` },
+        : {
+            since: daemon.key_refused_since,
+            says: `the service refuses it: ${printable(daemon.key_refused).replace(/\.$/, '')}`,
+          },
   },
   'service-unreachable': {
     about: 'Service',
@@ -109,7 +112,8 @@ export const ofService = {
     todo: 'Check when the shopper looks and at the order, not on every page view. Name each caller (`--caller`), so that none uses the whole budget',
     found: fails(
       'live-checks',
-      (calls) => `live checks have used most of the call budget, ${calls} calls in the last minute: other reads wait`,
+      (calls) =>
+        `live checks have used most of the call budget, ${counted(calls, 'call')} in the last minute: other reads wait`,
     ),
   },
   'clock-doubted': {
@@ -157,7 +161,10 @@ export const ofService = {
       const explained = failing > all / 2 ? 0 : failing * callsOfFailing;
       return watched === null || fruitless < Math.max(fruitlessCalls, explained)
         ? null
-        : { since: watched.reads.since, says: `${fruitless} calls were made, and no record was read` };
+        : {
+            since: watched.reads.since,
+            says: `${counted(fruitless, 'call')} ${fruitless === 1 ? 'was' : 'were'} made, and no record was read`,
+          };
     },
   },
   'fill-endless': {
@@ -173,7 +180,7 @@ export const ofService = {
         ? null
         : {
             since: watched.fill.since,
-            says: `${number(records.never_fetched)} of ${number(records.all)} records were never read, and they do not become fewer`,
+            says: `${number(records.never_fetched)} of ${counted(records.all, 'record')} ${records.never_fetched === 1 ? 'was' : 'were'} never read, and they do not become fewer`,
           },
   },
   'job-failing': {

@@ -50,7 +50,7 @@ export function shownBy(about: Beyond, said: Said): Shown {
 export type Reach =
   | { readonly to: 'record'; readonly because: 'specified' | 'another-accepted' | 'nobody-answered' | 'products-gone' }
   | { readonly to: 'key'; readonly because: 'all-refused' | 'account' | 'known' }
-  | { readonly to: 'path'; readonly because: 'three-refused' | 'refused-again' | 'known' }
+  | { readonly to: 'path'; readonly because: 'three-refused' | 'refused-again' | 'list-refused' | 'known' }
   | { readonly to: 'unknown'; readonly because: 'refused-once' | 'nobody-answered' };
 
 /** A record to read. A list has product id 0. */
@@ -123,6 +123,8 @@ export function reachOfPath(
   if (others.length + 1 >= leastRefused) return { to: 'path', because: 'three-refused' };
   // One or two products may both be gone.
   if (answered_at !== null && !isList(resource)) return { to: 'record', because: 'products-gone' };
+  // Nothing of it is shown, and it is requested again in a minute: until then no first fill waits for it.
+  if (answered_at === null && isList(resource)) return { to: 'path', because: 'list-refused' };
   const isAgain = refused_at !== null && now - refused_at >= apartMs;
   return isAgain ? { to: 'path', because: 'refused-again' } : { to: 'unknown', because: 'refused-once' };
 }

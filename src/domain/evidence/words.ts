@@ -1,4 +1,4 @@
-import { number } from '../../format.ts';
+import { counted, number } from '../../format.ts';
 import { moneyText } from '../values/money.ts';
 import { type Claim, limitOf, type Subject, subjects } from './claims.ts';
 import { decisionAt, type Hold, isOpen } from './hold.ts';
@@ -29,13 +29,19 @@ export function heldText(held: HeldClaims, now: number): string {
   const { subject, examples } = held;
   const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
   const such = some === '' ? '' : `, such as product ${some}`;
-  return `${subject}, ${subjects[subject].text}: ${shareText(held)}${such}; ${stateText(held, now)}`;
+  return `${subject}, ${subjects[subject].text}: ${progressText(held, now, such)}`;
+}
+
+/** Returns how many records make the claim and the state of the hold. A share of none would read as if it had no ground. */
+export function progressText(held: HeldClaims, now: number, such = ''): string {
+  const share = held.claiming === 0 ? '' : `${shareText(held)}${such}; `;
+  return `${share}${stateText(held, now)}`;
 }
 
 /** Returns how many records make the claim, of how many. */
-export function shareText({ able, claiming }: Pick<HeldClaims, 'able' | 'claiming'>): string {
+function shareText({ able, claiming }: Pick<HeldClaims, 'able' | 'claiming'>): string {
   const share = able === 0 ? 0 : Math.round((100 * claiming) / able);
-  return `${number(claiming)} of ${number(able)} records (${share} %, the limit is ${number(limitOf(able))})`;
+  return `${number(claiming)} of ${counted(able, 'record')} (${share} %, the limit is ${number(limitOf(able))})`;
 }
 
 const stateTexts = {

@@ -1,3 +1,4 @@
+import { counted } from '../../format.ts';
 import type { Members } from '../values/members.ts';
 import {
   type Assumption,
@@ -67,7 +68,7 @@ function limit(evidence: ProbeEvidence): Judgement {
 
 function faults({ attempts }: ProbeEvidence): Judgement {
   const broken = attempts.filter(({ status, failure }) => failure !== null && (status === null || status >= 500));
-  if (broken.length === 0) return asBelieved(`none in ${attempts.length} calls`);
+  if (broken.length === 0) return asBelieved(`none in ${counted(attempts.length, 'call')}`);
   const kinds = distinct(broken.map(({ status, failure }) => (status === null ? (failure?.code ?? 'none') : status)));
   return otherwise(
     `${share(broken.length, attempts.length, 'calls')}: ${kinds.join(', ')}`,

@@ -1,3 +1,4 @@
+import { counted } from '../../format.ts';
 import { isPublicAddress } from '../push/public-address.ts';
 import { identifier } from '../values/identifier.ts';
 import { type Members, memberNames } from '../values/members.ts';
@@ -55,7 +56,7 @@ function listShape(evidence: ProbeEvidence): Judgement {
   const rows = rowsIn(evidence, 'list');
   const [unnamed] = rows.filter(({ id }) => identifier(id) === null);
   if (rows.length === 0) return cannotTell('no rows');
-  if (unnamed === undefined) return asBelieved(`${rows.length} rows with an id`);
+  if (unnamed === undefined) return asBelieved(`${counted(rows.length, 'row')} with an id`);
   const without = rows.filter(({ id }) => identifier(id) === null).length;
   const seen = `${share(without, rows.length, 'rows')} without an id; members of one: ${memberNames(unnamed)}; expected: id`;
   return without === rows.length ? unusable(seen, notFollowed) : otherwise(seen, 'such rows are left out');
@@ -76,7 +77,7 @@ function firstPage(evidence: ProbeEvidence): Judgement {
   const unknown = rows.filter(({ id }) => !listed.has(String(id))).length;
   if (unknown <= rows.length / 2) return asBelieved(rows.length === 0 ? 'page 0 is empty' : 'page 0 is page 1');
   return otherwise(
-    `page 0 has ${unknown} rows that page 1 lacks`,
+    `page 0 has ${counted(unknown, 'row')} that page 1 lacks`,
     'they are missing from the mirror until the profile has the key',
     {
       first_page: 0,
@@ -89,7 +90,7 @@ function pageSize(evidence: ProbeEvidence): Judgement {
   if (list === null) return cannotTell('the list was not answered');
   const rows = rowsIn(evidence, 'list').length;
   const total = numberOf(list.total);
-  const seen = `${rows} rows of ${evidence.page_size} asked for${total === null ? '' : `, ${total} in all`}`;
+  const seen = `${counted(rows, 'row')} of ${evidence.page_size} asked for${total === null ? '' : `, ${total} in all`}`;
   if (rows === evidence.page_size) return asBelieved(seen);
   const size = numberOf(list.page_size) ?? rows;
   const more = rowsIn(evidence, 'page 2').length > 0;
@@ -106,13 +107,13 @@ function listTotal(evidence: ProbeEvidence): Judgement {
   const pages = ['list', 'page 2'].map((name) => rowsIn(evidence, name));
   const rows = pages.flat();
   const total = numberOf(first.total);
-  if (total === null) return cannotTell(`${rows.length} rows on two pages, and no total`);
+  if (total === null) return cannotTell(`${counted(rows.length, 'row')} on two pages, and no total`);
   const missing = missingRows(evidence, pages, total);
-  if (missing === null) return cannotTell(`${rows.length} of ${total} rows on two pages`);
+  if (missing === null) return cannotTell(`${rows.length} of ${counted(total, 'row')} on two pages`);
   const ids = rows.flatMap(({ id }) => (id === undefined ? [] : [String(id)]));
   const repeated = ids.length - new Set(ids).size;
   if (missing.rows <= repeated)
-    return asBelieved(`${total} rows${repeated > 0 ? `, ${repeated} of them drifted` : ''}`);
+    return asBelieved(`${counted(total, 'row')}${repeated > 0 ? `, ${repeated} of them drifted` : ''}`);
   return otherwise(
     missing.seen,
     'a list with fewer rows than it counts is incomplete, and the mirror is not filled by it; if the total counts what the list leaves out, set service.profile.list_total: ignore',
@@ -133,13 +134,14 @@ function missingRows(
   const [there, wanted] = [first.length + second.length, Math.min(total, 2 * size)];
   // Pages are smaller than they state.
   if (first.length < Math.min(size, total) && second.length === first.length) return null;
-  if (there < wanted) return { rows: wanted - there, seen: `${there} of ${total} rows, and page 2 is not full` };
+  if (there < wanted)
+    return { rows: wanted - there, seen: `${there} of ${counted(total, 'row')}, and page 2 is not full` };
   if (total <= 2 * size) return { rows: 0, seen: '' };
   const last = exchange(evidence, 'last page');
   if (last === null || last.failure !== null) return null;
   const page = pageOf(last);
   const [rows, due] = [rowsIn(evidence, 'last page').length, Math.min(size, total - (page - 1) * size)];
-  return { rows: due - rows, seen: `${rows} of ${due} rows on page ${page}, the last of ${total} rows` };
+  return { rows: due - rows, seen: `${rows} of ${counted(due, 'row')} on page ${page}, the last of ${total} rows` };
 }
 
 function listOrder(evidence: ProbeEvidence): Judgement {
@@ -176,7 +178,7 @@ function listEnd(evidence: ProbeEvidence): Judgement {
   if (rows === 0)
     return rowsIn(evidence, 'list').length === 0 ? cannotTell(noRows) : asBelieved(`page ${page} is empty`);
   return otherwise(
-    `page ${page} has ${rows} rows`,
+    `page ${page} has ${counted(rows, 'row')}`,
     'the list does not end by itself: a walk ends where pages bring nothing new, and nothing is withdrawn by it',
   );
 }

@@ -1,3 +1,4 @@
+import { counted } from '../../format.ts';
 import { hasRows } from '../service/answered-by-rows.ts';
 import { identifier } from '../values/identifier.ts';
 import { isMembers, type Members, memberNames } from '../values/members.ts';
@@ -72,7 +73,7 @@ function members({ exchanges }: ProbeEvidence): Judgement {
   if (seen.length > 0)
     return otherwise(seen.join('; '), 'what is missing or has another form is NULL, or the row fails');
   const count = Object.values(rows).reduce((sum, each) => sum + each.length, 0);
-  return count === 0 ? cannotTell('no rows') : asBelieved(`${count} rows`);
+  return count === 0 ? cannotTell('no rows') : asBelieved(counted(count, 'row'));
 }
 
 /** Names each member that no row has, and each that has another form, with the names of such a row's members as an example. */

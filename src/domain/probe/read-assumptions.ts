@@ -1,3 +1,4 @@
+import { counted } from '../../format.ts';
 import type { ListQuestion } from '../service/adapter.ts';
 import { daysBetween } from '../time/dates.ts';
 import type { Members } from '../values/members.ts';
@@ -152,7 +153,7 @@ function dates(evidence: ProbeEvidence): Judgement {
   if (telling === undefined) {
     if (asked === undefined || asked.dates.length === 0)
       return cannotTell(asked === undefined ? 'availability was not answered' : 'no date had tickets');
-    return asBelieved(`${asked.dates.length} dates, all within ${asked.from} to ${asked.to}`);
+    return asBelieved(`${counted(asked.dates.length, 'date')}, all within ${asked.from} to ${asked.to}`);
   }
   const sorted = telling.dates.toSorted();
   const [first = '', last = ''] = [sorted[0], sorted.at(-1)];
@@ -231,7 +232,7 @@ function closed(evidence: ProbeEvidence): Judgement {
       ? asBelieved('400 checkout_disabled')
       : otherwise(ending(asked), 'a failed read: its dates stay as they were');
   const row = rowIn(evidence, 'closed product')?.row;
-  const seen = `sales_enabled ${JSON.stringify(row?.sales_enabled)}, ${rowsOf(row?.dates).length} dates`;
+  const seen = `sales_enabled ${JSON.stringify(row?.sales_enabled)}, ${counted(rowsOf(row?.dates).length, 'date')}`;
   return row?.sales_enabled === false ? asBelieved(seen) : otherwise(seen, 'the list and the product decide');
 }
 

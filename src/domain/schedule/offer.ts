@@ -47,19 +47,21 @@ export interface OfferFacts {
 
 /**
  * Milliseconds between two attempts at a missing path: `before` for a path that has answered before, because it may be
- * away like the service itself; `never` for others.
+ * away like the service itself; `doubted` for one that was refused only once; `never` for others.
  */
-const askAgainMs = { never: 7 * 86_400_000, before: 6 * 3_600_000 };
+const askAgainMs = { never: 7 * 86_400_000, before: 6 * 3_600_000, doubted: 60_000 };
 
 /** Returns whether an instant lies within the last `ms` milliseconds. */
 function isWithin(at: number | null, ms: number, now: number): boolean {
   return at !== null && now - at < ms;
 }
 
-/** Returns whether a path that is not offered may be requested again. */
+/** Returns whether a path that is not offered may be requested again. `isDoubted`: it was refused only once. */
 export function mayAskAgain(
   { asked_at, answered_at }: Omit<OfferFacts, 'refused_at' | 'not_offered_at'>,
   now: number,
+  isDoubted = false,
 ): boolean {
-  return !isWithin(asked_at, askAgainMs[answered_at === null ? 'never' : 'before'], now);
+  const never = isDoubted ? 'doubted' : 'never';
+  return !isWithin(asked_at, askAgainMs[answered_at === null ? never : 'before'], now);
 }

@@ -45,7 +45,7 @@ export function outdatedShare(periods: readonly Audited[]): OutdatedShare {
 }
 
 /** Returns the bounds of Wilson's interval for a share found in `reads` reads. */
-export function wilson(share: number, reads: number): { readonly low: number; readonly high: number } {
+function wilson(share: number, reads: number): { readonly low: number; readonly high: number } {
   const square = quantile ** 2 / reads;
   const middle = (share + square / 2) / (1 + square);
   const half = (quantile * Math.sqrt((share * (1 - share)) / reads + square / (4 * reads))) / (1 + square);

@@ -45,10 +45,15 @@ export class Refusals implements RefusalJudge {
   readonly #ports: Ports;
   readonly #probe: Probe;
   /**
-   * The refusal that showed that the key is refused, and the instant of the last attempt (monotonic); null: the key is
-   * accepted.
+   * The refusal that showed that the key is refused, its instant, and that of the last attempt (monotonic); null: the
+   * key is accepted.
    */
-  #key: { readonly message: string; readonly record: AskedRecord; readonly tried_at: number } | null = null;
+  #key: {
+    readonly message: string;
+    readonly record: AskedRecord;
+    readonly since: Instant;
+    readonly tried_at: number;
+  } | null = null;
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<Beyond | OptionalPath, Promise<Reach>>();
 
@@ -59,6 +64,10 @@ export class Refusals implements RefusalJudge {
 
   keyRefused(): string | null {
     return this.#key?.message ?? null;
+  }
+
+  keyRefusedSince(): Instant | null {
+    return this.#key?.since ?? null;
   }
 
   /**
@@ -81,15 +90,18 @@ export class Refusals implements RefusalJudge {
   }
 
   /**
-   * Requests a missing path once a week, or every six hours if it has answered before. If it answers, it is read again
-   * from then on. Run every minute.
+   * Requests a missing path once a week, or every six hours if it has answered before. A list that was refused once, and
+   * never answered, is requested a second time after a minute. A path that answers is read again from then on. Run every
+   * minute.
    */
   async askMissing(signal: AbortSignal): Promise<void> {
     const { mirror, clock, log } = this.#ports;
     for (const { path, ...facts } of mirror.schedule.offers.missing()) {
       const resource = resourceAt(path);
       // Subscriptions are requested where they are needed (subscriptions/reads.ts).
-      if (resource === null || !mayAskAgain(facts, clock.now())) continue;
+      if (resource === null) continue;
+      const isDoubted = isList(resource) && facts.asked_at === facts.since;
+      if (!mayAskAgain(facts, clock.now(), isDoubted)) continue;
       const list = { resource, product_id: 0 };
       const asked = isList(resource) ? [list] : othersOfPath(list, this.#listed());
       const shown = await this.#askUntil('path', asked, signal);
@@ -122,11 +134,12 @@ export class Refusals implements RefusalJudge {
   async #askAboutKey(record: AskedRecord, { message }: RefusedRead, signal: AbortSignal): Promise<Reach> {
     if (this.#key !== null) return { to: 'key', because: 'known' };
     const { clock, policy, log } = this.#ports;
+    const since = clock.now();
     const { resources } = policy.extent;
     const known = { products: this.#listed(), resources: resourceNames.filter((each) => resources.has(each)) };
     const reach = reachOfKey(await this.#askUntil('key', othersOfKey(record, known), signal));
     if (reach.to === 'key') {
-      this.#key = { message, record, tried_at: clock.monotonic() };
+      this.#key = { message, record, since, tried_at: clock.monotonic() };
       log.error({ message, because: reach.because }, 'the service refuses the key');
     }
     return reach;

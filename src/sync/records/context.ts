@@ -115,6 +115,8 @@ export interface RefusalJudge {
   judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach>;
   /** Returns the service's message if it refuses the key, else null. */
   keyRefused(): string | null;
+  /** Returns the instant of the first refusal of the key; null if it is accepted. */
+  keyRefusedSince(): Instant | null;
   /** Makes one small call a minute while the key is refused. */
   tryKey(signal: AbortSignal): Promise<void>;
   /** Requests missing paths at long intervals, in case they exist by now. Run every minute. */

@@ -1,4 +1,4 @@
-import { duration, number, printable, short } from '../../format.ts';
+import { counted, duration, number, printable, short } from '../../format.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
 import { signalText } from './signal-text.ts';
 
@@ -94,7 +94,7 @@ export function leftOutMembers({ records }: Explanation): string[] {
 function announces({ subscription_id, trust, trusted }: Explanation['announced_by'][number]): string {
   const said =
     trust === null
-      ? 'nothing to announce was found yet'
+      ? 'reads have found no change yet that shows how reliably it announces'
       : `${Math.round(100 * trust)} % of the changes that reads found it had announced`;
   return `by ${subscription_id}: ${said}${trusted ? '' : '; not trusted'}`;
 }
@@ -109,7 +109,7 @@ function listed({ list_signal }: Explanation, now: number): string {
 function weighed({ weight, weighed: { category, interest, list_place, views, limited } }: Explanation): string {
   const place = list_place === null ? '' : `, place ${number(list_place)} in the service's order of popularity`;
   const most = limited ? ', which is the most that counts of one product' : '';
-  return `a stale copy does ${weight.toFixed(1)} times the usual harm: category ${category.toFixed(1)} × interest ${interest.toFixed(1)} (${number(Math.round(views))} views lately${place})${most}`;
+  return `a stale copy does ${weight.toFixed(1)} times the usual harm: category ${category.toFixed(1)} × interest ${interest.toFixed(1)} (${counted(Math.round(views), 'view')} lately${place})${most}`;
 }
 
 function shownAs(

@@ -54,7 +54,7 @@ export interface Explanation {
    */
   readonly announced_by: readonly {
     readonly subscription_id: string;
-    /** From 0 to 1; null: there was nothing to announce yet. */
+    /** From 0 to 1; null: no read has found a change yet that it should have announced. */
     readonly trust: number | null;
     readonly trusted: boolean;
   }[];
