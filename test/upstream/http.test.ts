@@ -106,6 +106,7 @@ describe('an answer', () => {
       hash: createHash('sha256').update(body).digest('hex'),
       bytes: body.length,
       sent_at: clock.now(),
+      called_at: clock.now(),
     });
   });
 
@@ -753,6 +754,30 @@ describe('the time of the service', () => {
     ['is unknown where the Date is none', { date: 'today' }, [null]],
   ])('%s', async (_, headers, heard) => {
     expect(await heardFrom(headers as Record<string, string>)).toEqual(heard);
+  });
+
+  const madeFrom = async (headers: Record<string, string>, offset: number | null) => {
+    const url = await serve((_, response) => {
+      response.sendDate = false;
+      response.writeHead(200, { 'content-type': 'application/json', ...headers }).end('{}');
+    });
+    const answer = await client(url, { offset: () => offset }).get();
+    if (answer.kind !== 'answer') throw new Error(answer.kind);
+    return [answer.sent_at, answer.called_at].map((at) => (at ?? 0) - Date.UTC(2026, 10, 21));
+  };
+
+  test.each([
+    ['is as old as its Age', { age: '90' }, 0, -90_000],
+    ['is as old as its Date lags behind the clock of the service', { date: date(-30_000) }, 0, -30_000],
+    ['is as old as its Date lags behind a clock that is ahead of ours', { date: date(0) }, 60_000, -60_000],
+    ['is as old as the larger of the two', { age: '20', date: date(-30_000) }, 0, -30_000],
+    ['is at most 15 minutes old', { age: '86400' }, 0, -900_000],
+    ['is not older for a second that the Date rounds to', { date: date(-2000) }, 0, 0],
+    ['is not older for a Date while clocks are doubted', { date: date(-30_000) }, null, 0],
+    ['is not older for an age that is none', { age: '-5' }, 0, 0],
+    ['is not younger for a Date ahead', { date: date(60_000) }, 0, 0],
+  ])('an answer %s', async (_, headers, offset, made) => {
+    expect(await madeFrom(headers as Record<string, string>, offset)).toEqual([made, 0]);
   });
 
   test('corrects the instant of the very answer that shows that our clock was wrong', async () => {
