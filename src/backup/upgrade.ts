@@ -50,6 +50,7 @@ export async function backUpBeforeUpgrade(
   const made = await followed(order, { clock, watch });
   log.info({ ...steps, ...made }, 'backup made before the upgrade');
   await watch.show({ phase: 'change' });
+  watch.signal.throwIfAborted();
 }
 
 /** Makes the backup, and shows the progress every two seconds. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { Running } from '../daemon/daemon.ts';
 import { thisMachine } from '../daemon/machine.ts';
@@ -40,10 +41,12 @@ export function runCommand(io: Io): Command {
         },
       });
       const machine = thisMachine(log, {
-        upgrade: upgradeOn(io, (says, phase) => {
+        upgrade: upgradeOn(io, async (says, phase) => {
+          // A signal that came during the backup is heard first, when this turn of the event loop and the next have ended.
+          if (phase === 'change') for (let turn = 0; turn < 2; turn += 1) await setImmediate();
           // Half a backup is removed. A change of the schema is rolled back, whatever ends it.
           io.finishesOnSignal?.(phase === 'backup');
-          return supervision.starting(says, moreTimeMs[phase]);
+          await supervision.starting(says, moreTimeMs[phase]);
         }),
       });
       let current: ReloadingDaemon<Running>['current'] = () => null;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -35,6 +36,12 @@ async function silentServer(stack: AsyncDisposableStack): Promise<{ server: Serv
   return { server, port: (server.address() as AddressInfo).port };
 }
 
+/** Returns whether a process has a listener of its own for a signal. */
+function listensTo({ child }: RunningCli, signal: number): boolean {
+  const [, caught = '0'] = /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
+  return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}
+
 const stages: readonly Stage[] = [
   {
     name: 'while it reads its configuration',
@@ -60,6 +67,7 @@ const stages: readonly Stage[] = [
       other.exec('BEGIN IMMEDIATE');
       const running = start(env);
       await running.said('backup made before the upgrade');
+      await expect.poll(() => listensTo(running, constants.signals.SIGTERM), { interval: 10 }).toBe(false);
       return { running, goOn: async () => void other.exec('ROLLBACK') };
     },
   },
