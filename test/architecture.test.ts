@@ -32,7 +32,7 @@ const allowed: Record<string, readonly string[]> = {
   // How numbers and durations are written is part of what a condition says. Of the clock only what makes an instant.
   domain: ['clock.ts', 'format.ts'],
   sqlite: ['errors.ts'],
-  upstream: ['domain', 'clock.ts', 'errors.ts'],
+  upstream: ['domain', 'clock.ts', 'errors.ts', 'format.ts'],
   // Of the clock only what makes an instant.
   mirror: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'package.ts'],
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
@@ -81,7 +81,18 @@ const allowed: Record<string, readonly string[]> = {
     'package.ts',
   ],
   // What a daemon says of itself: made of what the parts say, by nobody who could change it.
-  status: ['backup', 'domain', 'files', 'inbox', 'mirror', 'snapshot', 'upstream', 'errors.ts', 'format.ts'],
+  status: [
+    'backup',
+    'domain',
+    'files',
+    'inbox',
+    'mirror',
+    'snapshot',
+    'upstream',
+    'clock.ts',
+    'errors.ts',
+    'format.ts',
+  ],
   // A copy of another daemon's mirror: it knows the file, and never the service.
   follow: [
     'database',
@@ -121,6 +132,7 @@ const allowed: Record<string, readonly string[]> = {
     'upstream',
     'clock.ts',
     'errors.ts',
+    'format.ts',
     'package.ts',
   ],
   // Shows and passes on; the daemon gives it what it shows.

@@ -1,4 +1,5 @@
 import type { BackupStatus } from '../backup/keep.ts';
+import type { Instant } from '../clock.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { DatabaseFacts, InboxFacts, LiveFacts } from '../domain/conditions/facts.ts';
 import { todoOf } from '../domain/conditions/table.ts';
@@ -10,7 +11,6 @@ import { counted, printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { CountedStatus } from '../mirror/status/status.ts';
 import type { SnapshotStatus } from '../snapshot/snapshot.ts';
-import type { RefusalJudge } from '../sync/records/context.ts';
 import type { Limiter } from '../upstream/limiter.ts';
 
 /** Status that only a running daemon knows: its relation to the service. */
@@ -139,7 +139,7 @@ export function whyWaiting(
 
 export function liveStatus(
   limiter: Limiter,
-  refusals: Pick<RefusalJudge, 'keyRefused' | 'keyRefusedSince'>,
+  refusals: { keyRefused(): string | null; keyRefusedSince(): Instant | null },
 ): LiveStatus {
   const {
     lanes,
