@@ -308,7 +308,7 @@ describe('the architecture', () => {
     ];
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
-      'WrongShape: upstream/shape.ts, domain/schedule/plan.ts',
+      'WrongShape: domain/service/shape.ts, domain/schedule/plan.ts',
     ]);
   });
 

@@ -226,6 +226,9 @@ function storeEntry(
   const known = mirror.catalogue.products.find(product_id);
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
+  const isRead = known !== null && mirror.catalogue.products.isVisible(product_id);
+  if (ports.evidence.judgeUnread(place, entry.unread, { sent_at, isRead }) !== null)
+    return { differs: false, ask: null };
   const verdict = judgeEntry(ports, entry, read);
   const ask = verdict.next;
   if (ask !== null) askReads(ports, [place], [product_id], ask);
