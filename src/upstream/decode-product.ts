@@ -1,5 +1,6 @@
 import { type Image, imageKey } from '../domain/catalogue/image.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
+import { expiryOf } from '../domain/catalogue/signed-address.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { amountsIn, count, type ReadAmount, unreadable } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
@@ -122,6 +123,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     tag_ids: read.tag_ids ?? [],
     images: shown?.images ?? null,
     document: JSON.stringify(rest),
+    images_expire_at: shown?.expire_at,
     unread: unread.examples,
     ...(refused.images + refused.prices > 0 ? { refused } : {}),
   };
@@ -155,18 +157,24 @@ export function decodeImages(
   list: readonly unknown[],
   mayPublish: MayPublish,
   unread: Unread,
-): { images: Image[]; refused: number } {
+): { images: Image[]; refused: number; expire_at: number | undefined } {
   const first = new Map<string, Image>();
   let refused = 0;
+  let expire_at: number | undefined;
   for (const [position, sent] of list.entries()) {
     const image = members(sent, 'an image');
     if (!isPublishable(image, mayPublish)) refused += 1;
     else {
       const decoded = decodeImage(image, position, unread);
-      if (decoded !== null && !first.has(decoded.image_key)) first.set(decoded.image_key, decoded);
+      if (decoded === null || first.has(decoded.image_key)) continue;
+      first.set(decoded.image_key, decoded);
+      for (const size of sizes) {
+        const ends_at = typeof image[size] === 'string' ? expiryOf(image[size]) : null;
+        if (ends_at !== null) expire_at = Math.min(expire_at ?? ends_at, ends_at);
+      }
     }
   }
-  return { images: [...first.values()], refused };
+  return { images: [...first.values()], refused, expire_at };
 }
 
 const sizes = ['large', 'medium', 'extra_large', 'small'] as const;

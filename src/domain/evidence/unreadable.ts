@@ -1,3 +1,5 @@
+import { number, printable, resourceLabel } from '../../format.ts';
+import { meanwhileOf } from '../service/shapes.ts';
 import { limitOf, type Whole } from './claims.ts';
 
 /*
@@ -45,4 +47,22 @@ const noticedShare = 0.01;
 export function unreadableGrade({ records, kept, able }: UnreadableMember): 'error' | 'warning' | 'line' {
   if (kept > 0 || isNewSpelling({ able, claiming: records })) return 'error';
   return records > noticedShare * able ? 'warning' : 'line';
+}
+
+/** Returns an unreadable member in one clause: how often, with an example, and what happens meanwhile. */
+export function unreadableText({
+  resource,
+  member,
+  records,
+  kept,
+  able,
+  example,
+  product_id,
+}: UnreadableMember): string {
+  const of = product_id === 0 ? '' : ` of product ${product_id}`;
+  const meanwhile =
+    kept > 0
+      ? `${number(kept)} of these answers are failed reads, and what was shown stays, as stale`
+      : meanwhileOf(resource, member);
+  return `${member} cannot be read in ${number(records)} of ${number(able)} answers (${resourceLabel(resource).toLowerCase()}), such as ${printable(example)}${of}: ${meanwhile}`;
 }

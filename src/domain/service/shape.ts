@@ -52,6 +52,11 @@ export class Shape<Row extends Declared = Declared> {
     return values as Values<Row>;
   }
 
+  /** Returns the declaration of a member by its path; undefined: it is another row's. */
+  at(path: string): Member<unknown> | undefined {
+    return this.#entries.find(([, each]) => each === path)?.[2];
+  }
+
   /** Returns the members that have no place of their own: undeclared ones, and those whose value is NULL although one was sent. */
   rest(row: Members, values: Readonly<Record<string, unknown>>): Members | null {
     let rest: Record<string, unknown> | null = null;

@@ -29,12 +29,10 @@ import { Shape } from './shape.ts';
  * them, and docs/service.md shows them (test/adapter/examples.test.ts).
  */
 
-const title = text.meanwhile('the earlier text is kept');
-
 export const productShape = new Shape('the product', '', {
   id: identifier.needed,
   language: text,
-  title,
+  title: text,
   tagline: text.optional,
   sale_status: words<SaleStatus>({ available: 'enabled', unavailable: 'disabled' })
     .instead('unknown', 'the product is not sold')
@@ -129,7 +127,7 @@ export const dayShape = new Shape('a date', 'dates[].', {
 
 export const slotShape = new Shape('a timeslot', 'dates[].timeslots[].', {
   time: time.instead(noTime, 'the timeslot is not sold'),
-  timezone: zone,
+  timezone: zone.meanwhile('the zone of its timeslots counts, else that of the product'),
   availability: count.says('places left'),
   variants: list.needed,
 });
@@ -157,6 +155,20 @@ export const subscriptionShape = new Shape('the subscription', '', {
   callback_url: text,
   status: stateWord.says('whether it works'),
 });
+
+/** The rows of each record's answers. */
+const rowsOfAnswers: Readonly<Partial<Record<string, readonly Pick<Shape, 'at'>[]>>> = {
+  availability: [availabilityShape, dayShape, slotShape, offerShape, priceShape, variantShape],
+  checkout_information: [checkoutShape],
+  variants: [variantShape],
+};
+const rowsOfProducts = [productShape, venueShape, placeShape, ratingShape, imageShape];
+
+/** Returns what happens while a member of an answer cannot be read. */
+export function meanwhileOf(resource: string, member: string): string {
+  const rows: readonly Pick<Shape, 'at'>[] = rowsOfAnswers[resource] ?? rowsOfProducts;
+  return rows.flatMap((row) => row.at(member) ?? [])[0]?.terms.meanwhile ?? 'it is NULL';
+}
 
 /** The rows that `probe` tests and the documents list, by the name of their table row. */
 export const rowShapes = {

@@ -10,6 +10,7 @@ import {
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
+import { offsetOn } from '../../domain/time/venue.ts';
 import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
@@ -231,9 +232,12 @@ class WindowRead {
     const { evidence, mirror, clock } = this.#ports;
     const answered_at = reading.kind === 'unchanged' ? reading.sent_at : offSaleAt(reading, clock);
     if (reading.kind !== 'read' && answered_at === null) return null;
-    if (reading.kind === 'read')
-      for (const [member, example] of reading.value.unread ?? []) this.#unread.set(member, example);
     const record = this.#record;
+    if (reading.kind === 'read') {
+      for (const [member, example] of reading.value.unread ?? []) this.#unread.set(member, example);
+      const contradiction = contradictedZone(reading.value, mirror.catalogue.zones.own(record.product_id));
+      if (contradiction !== null) this.#unread.set('dates[].timeslots[].timezone', contradiction);
+    }
     const all = this.#unread.size === 0 ? undefined : this.#unread;
     if (all === undefined && mirror.evidence.unread.ofRecord(record).length === 0) return null;
     const sent_at = instant(reading.kind === 'read' ? reading.sent_at : (answered_at ?? clock.now()));
@@ -366,6 +370,8 @@ class WindowRead {
     // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
     // not listed.
     if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
+    const zone = zoneIn(reading.value);
+    if (zone !== null) mirror.catalogue.zones.move(product_id, zone, now);
     const days = mirror.catalogue.availability.store(meta, reading.value);
     const listed = mirror.catalogue.availability.variantIds(product_id);
     const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
@@ -410,6 +416,19 @@ class WindowRead {
       }
     }
   }
+}
+
+/** Returns the zone that the timeslots of an answer name; null: they name none. */
+function zoneIn({ days }: AvailabilityAnswer): string | null {
+  for (const [, zone] of days.values()) if (zone !== null) return zone;
+  return null;
+}
+
+/** Returns how the zone of timeslots contradicts that of their product; null: both have the same clocks. */
+function contradictedZone(answer: AvailabilityAnswer, own: string | null): string | null {
+  const [zone, [date] = []] = [zoneIn(answer), [...answer.days.keys()]];
+  if (zone === null || own === null || date === undefined || zone === own) return null;
+  return offsetOn(zone, date, 0) === offsetOn(own, date, 0) ? null : `"${zone}" beside "${own}" of the product`;
 }
 
 /** Returns whether the mirror holds this repeated answer. */

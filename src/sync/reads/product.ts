@@ -47,8 +47,8 @@ export function storeProductDetail(
   pathAnswered(ports, 'product', sent_at);
   const lost = lostOf(ports, record, reading);
   if (lost !== null) return lost;
-  noteRefused(ports, refusedOf([value]), clock.now());
   const known = mirror.catalogue.products.find(product_id);
+  noteRefused(ports, refusedOf([value], sent_at + productCadence(policy, known)), clock.now());
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
   const further = currency !== firstCurrency;
   const primaryEdition = { language: firstLanguage, currency: firstCurrency };

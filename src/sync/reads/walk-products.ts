@@ -98,7 +98,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       return upstream.productPage(page, language, currency, signal);
     },
     store: (page, { number, sent_at, called_at = sent_at, started_at }) => {
-      noteRefused(ports, refusedOf(page.entries), started_at);
+      noteRefused(ports, refusedOf(page.entries, sent_at + listCadence(policy.cadence)), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
       if (primary && ordered)
         mirror.catalogue.listPlaces.note(
