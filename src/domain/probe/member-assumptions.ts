@@ -4,6 +4,7 @@ import { amountsIn, type ReadAmount, unreadable } from '../service/member.ts';
 import type { Shape } from '../service/shape.ts';
 import { rowShapes } from '../service/shapes.ts';
 import { type Members, memberNames } from '../values/members.ts';
+import { minorUnitExponent } from '../values/money.ts';
 import {
   type Assumption,
   asBelieved,
@@ -29,7 +30,7 @@ function members({ exchanges, currency }: ProbeEvidence): Judgement {
   );
   const rows = mergedRows(exchanges.filter(({ name }) => name !== 'nowhere').map(rowsOfExchange));
   const wrong = Object.entries(rowShapes).flatMap(([kind, shape]) =>
-    problemsOf(kind, shape, rows[kind as keyof typeof rowShapes] ?? [], amountsIn(currency)),
+    problemsOf(kind, shape, rows[kind as keyof typeof rowShapes] ?? [], amountsIn(minorUnitExponent(currency) === null ? 'EUR' : currency)),
   );
   const seen = [...misread, ...wrong];
   if (seen.length > 0)
