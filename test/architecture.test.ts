@@ -290,7 +290,7 @@ describe('the architecture', () => {
     ];
     expect(allCycles([...imports, ...planted])).toEqual([
       expect.stringMatching(/^: .*doctor.*sqlite/),
-      'domain: catalogue ⇄ values',
+      'domain: catalogue ⇄ service ⇄ values',
       'storefront: reader.ts ⇄ reads.ts',
     ]);
   });

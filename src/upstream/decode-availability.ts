@@ -10,7 +10,7 @@ import type { RowAnswer } from '../domain/service/adapter.ts';
 import { amountsIn, besideClock, endOfDay, noTime, type ReadAmount } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
 import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
 import { offsetOn } from '../domain/time/venue.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
@@ -29,7 +29,7 @@ export interface DatesWanted {
  * Decodes an availability answer (specification §2) into the compact form that the mirror stores.
  */
 export function decodeAvailability({ row: answer, covers_to }: RowAnswer, question: DatesWanted): AvailabilityAnswer {
-  const unread = new Unread();
+  const unread = new UnreadMembers();
   const said = availabilityShape.read(answer, unread);
   const days = new Map<string, DayForm>();
   const asked: Asked = { ...question, amount: amountsIn(question.currency), unread, met: noneMet(), moved: new Map() };
@@ -86,7 +86,7 @@ function coveredTo(covers_to: unknown, { from, to }: DatesWanted, named: Availab
 /** The question, and what was met in its answer so far. */
 type Asked = DatesWanted & {
   readonly amount: ReadAmount;
-  readonly unread: Unread;
+  readonly unread: UnreadMembers;
   /** Offers in the currency asked for, another currency that was met, and negative prices. */
   readonly met: ReturnType<typeof noneMet>;
   /** Slots that begin at the end of a date, by that date. */

@@ -1,7 +1,7 @@
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import { missing, WrongShape } from '../domain/service/shape.ts';
 import { checkoutShape, informationShape } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import type { Members } from '../domain/values/members.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Members } from '../domain/values/members.ts';
 export function decodeCheckoutInformation(row: Members): CheckoutInformation {
   if (row.has_timeslots == null && row.has_dynamic_pricing == null)
     throw missing(row, 'has_timeslots or has_dynamic_pricing');
-  const [unread, texts] = [new Unread(), new Unread()];
+  const [unread, texts] = [new UnreadMembers(), new UnreadMembers()];
   const { additional_information, ...flags } = checkoutShape.read(row, unread);
   if (additional_information === null && row.additional_information != null)
     throw new WrongShape('additional_information of the checkout information is no object');

@@ -2,7 +2,7 @@ import type { Experience } from '../domain/catalogue/experience.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { members } from '../domain/service/shape.ts';
 import { experienceShape } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import type { Members } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
@@ -14,7 +14,7 @@ export function decodeExperiencePage(list: ReadRows, currency: string, mayPublis
 }
 
 function decodeExperience(json: Members, currency: string, mayPublish: MayPublish): Experience {
-  const unread = new Unread();
+  const unread = new UnreadMembers();
   const read = experienceShape.read(json, unread, amountsOf(json, currency));
   const { images, ...rest } = json;
   const { address } = json;

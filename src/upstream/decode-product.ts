@@ -12,7 +12,7 @@ import {
   unreadableCredit,
   venueShape,
 } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
 
@@ -93,7 +93,7 @@ export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entr
 }
 
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
-  const unread = new Unread();
+  const unread = new UnreadMembers();
   const product = members(json, 'the product');
   const read = productShape.read(product, unread, amountsOf(product, currency));
   const { images, ...rest } = product;
@@ -141,13 +141,13 @@ export function priceOf(amount: number | null): number | null {
 }
 
 /** Returns where something is. */
-export function placed(place: Members | null, unread: Unread): { latitude: number | null; longitude: number | null } {
+export function placed(place: Members | null, unread: UnreadMembers): { latitude: number | null; longitude: number | null } {
   const { lat, lng } = placeShape.read(place ?? {}, unread);
   return { latitude: lat, longitude: lng };
 }
 
 /** Returns the average and how many rated; zero ratings mean no rating, even if there is an average. */
-export function rated(ratings: Members | null, unread: Unread): { rating: number | null; rating_count: number | null } {
+export function rated(ratings: Members | null, unread: UnreadMembers): { rating: number | null; rating_count: number | null } {
   const { average, total } = ratingShape.read(ratings ?? {}, unread);
   return { rating: total === 0 ? null : average, rating_count: total };
 }
@@ -156,7 +156,7 @@ export function rated(ratings: Members | null, unread: Unread): { rating: number
 export function decodeImages(
   list: readonly unknown[],
   mayPublish: MayPublish,
-  unread: Unread,
+  unread: UnreadMembers,
 ): { images: Image[]; refused: number; expire_at: number | undefined } {
   const first = new Map<string, Image>();
   let refused = 0;
@@ -192,7 +192,7 @@ function isAddress(value: unknown, mayPublish: MayPublish): boolean {
  * Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). Null for one
  * without an address, and for one that must not be shown: withdrawn, or with a credit that nobody can read.
  */
-function decodeImage(image: Members, position: number, unread: Unread): Image | null {
+function decodeImage(image: Members, position: number, unread: UnreadMembers): Image | null {
   const { credit, ...rights } = imageShape.read(image, unread);
   for (const [name, right] of Object.entries(rights))
     if (right === 'unknown') unread.note(`images[].${name}`, image[name]);

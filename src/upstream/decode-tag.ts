@@ -1,13 +1,13 @@
 import type { Tag } from '../domain/catalogue/tag.ts';
 import { tagShape } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
 import { decodePage, type Page } from './decode-product.ts';
 
 /** Decodes a page of the list of tags. */
 export function decodeTagPage(list: ReadRows): Page<Tag> {
   return decodePage(list, (row) => {
-    const { id: tag_id, name, type_name, type_group_name } = tagShape.read(row, new Unread());
+    const { id: tag_id, name, type_name, type_group_name } = tagShape.read(row, new UnreadMembers());
     return {
       tag_id,
       name: name || null,

@@ -1,7 +1,7 @@
 import type { Variant, VariantGroup, VariantsAnswer } from '../domain/catalogue/variant.ts';
 import type { ListAnswer } from '../domain/service/adapter.ts';
 import { variantShape } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { isMembers } from '../domain/values/members.ts';
 
@@ -9,7 +9,7 @@ import { isMembers } from '../domain/values/members.ts';
  * Decodes the variants of a product, also those in its availability (specification §2). One without a usable id is a
  * wrong shape.
  */
-export function decodeVariants(rows: readonly unknown[], unread: Unread): Variant[] {
+export function decodeVariants(rows: readonly unknown[], unread: UnreadMembers): Variant[] {
   const variants = rows.map((row) => ({
     variant_id: variantShape.read(row, unread).id,
     document: JSON.stringify(row),
@@ -19,7 +19,7 @@ export function decodeVariants(rows: readonly unknown[], unread: Unread): Varian
 
 /** Decodes the variants read of a product. */
 export function decodeVariantsRead({ rows, groups }: Pick<ListAnswer, 'rows' | 'groups'>): VariantsAnswer {
-  const unread = new Unread();
+  const unread = new UnreadMembers();
   const variants = decodeVariants(rows, unread);
   return { variants, groups: decodeGroups(groups), unread: unread.examples };
 }

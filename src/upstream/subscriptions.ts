@@ -2,7 +2,7 @@ import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
 import { subscriptionShape } from '../domain/service/shapes.ts';
-import { Unread } from '../domain/service/unread.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import type { Members } from '../domain/values/members.ts';
 import { noKey, type SendOptions, type ServiceAsker } from './adapter/service-asker.ts';
 import { callLimits } from './call-limits.ts';
@@ -168,6 +168,6 @@ function withoutAddress(message: string, callback_url: string | null): string {
 
 /** Reads it defensively: the answer's shape is not specified. What cannot be read counts as not reported. */
 function decode(subscription: Members): SubscriptionAnswer {
-  const { subscription_type: type, change_types, ...read } = subscriptionShape.read(subscription, new Unread());
+  const { subscription_type: type, change_types, ...read } = subscriptionShape.read(subscription, new UnreadMembers());
   return { type, change_types: change_types?.filter((each) => typeof each === 'string') ?? null, ...read };
 }

@@ -14,10 +14,10 @@ import { minorUnits, minorUnitsIn } from '../values/money.ts';
 export const unreadable: unique symbol = Symbol('unreadable');
 
 /** Result of reading a value. */
-export type Outcome<Value> = Value | null | typeof unreadable;
+export type MemberOutcome<Value> = Value | null | typeof unreadable;
 
 /** Reads an amount in the currency of an answer; null if the answer has it in another one. */
-export type ReadAmount = (value: unknown) => Outcome<number>;
+export type ReadAmount = (value: unknown) => MemberOutcome<number>;
 
 interface Terms<Value> {
   /** The kind of its value, in one word for tables. */
@@ -54,7 +54,7 @@ export class Member<Value, Absent extends null = null> {
   }
 
   /** Reads a value. Amounts need a currency. */
-  read(value: unknown, amount: ReadAmount = noAmount): Outcome<Value> {
+  read(value: unknown, amount: ReadAmount = noAmount): MemberOutcome<Value> {
     return value === null || value === undefined ? null : this.#read(value, amount);
   }
 
@@ -115,7 +115,7 @@ export const text = new Member<string>((value) => (typeof value === 'string' ? v
 const trueWords: ReadonlySet<string> = new Set(['true', '1', 'yes', 'y', 'on', 't']);
 const falseWords: ReadonlySet<string> = new Set(['false', '0', 'no', 'n', 'off', 'f']);
 
-function flagOf(value: unknown): Outcome<boolean> {
+function flagOf(value: unknown): MemberOutcome<boolean> {
   const word = wordOf(value);
   if (trueWords.has(word)) return true;
   return falseWords.has(word) ? false : unreadable;
@@ -217,7 +217,7 @@ export const time = new Member<number>(
   { form: 'time', meanwhile: 'the timeslot is not sold' },
 );
 
-function minuteOf(hour: number, minute: number, half: string | undefined): Outcome<number> {
+function minuteOf(hour: number, minute: number, half: string | undefined): MemberOutcome<number> {
   if (!(minute < 60)) return unreadable;
   if (half === undefined) {
     const at = hour * 60 + minute;
@@ -286,7 +286,7 @@ export const credit = new Member<string>((value) => creditOf(value, 2), {
   meanwhile: 'the image is hidden',
 });
 
-function creditOf(value: unknown, depth: number): Outcome<string> {
+function creditOf(value: unknown, depth: number): MemberOutcome<string> {
   if (value === null) return null;
   if (typeof value === 'string') return value.trim() === '' ? null : value;
   if (depth === 0) return unreadable;

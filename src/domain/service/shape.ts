@@ -1,6 +1,6 @@
 import { isMembers, type Members, memberNames } from '../values/members.ts';
 import { type Member, type ReadAmount, unreadable } from './member.ts';
-import { exampleOf, type Unread } from './unread.ts';
+import { exampleOf, type UnreadMembers } from './unread.ts';
 
 /** An answer that is JSON, but not what the endpoint specifies: a failed read, and the old copy stays. */
 export class WrongShape extends Error {
@@ -10,7 +10,7 @@ export class WrongShape extends Error {
 type Declared = Readonly<Record<string, Member<unknown, null>>>;
 type ValueOf<Declaration> = Declaration extends Member<infer Value, infer Absent> ? Value | Absent : never;
 /** The values of declared members. */
-export type Values<Row extends Declared> = { readonly [Name in keyof Row]: ValueOf<Row[Name]> };
+export type RowValues<Row extends Declared> = { readonly [Name in keyof Row]: ValueOf<Row[Name]> };
 
 /** Declares the members of a row: decoding, `probe` and the documents follow this one place. */
 export class Shape<Row extends Declared = Declared> {
@@ -29,7 +29,7 @@ export class Shape<Row extends Declared = Declared> {
   /**
    * Reads the members of a row, and notes those that are unreadable. Throws a `WrongShape` without one that is needed.
    */
-  read(value: unknown, unread: Unread, amount?: ReadAmount): Values<Row> {
+  read(value: unknown, unread: UnreadMembers, amount?: ReadAmount): RowValues<Row> {
     const row = members(value, this.row);
     const values: Record<string, unknown> = {};
     for (const [name, path, member] of this.#entries) {
@@ -49,7 +49,7 @@ export class Shape<Row extends Declared = Declared> {
       } else if (outcome === null && isNeeded) throw missing(row, name);
       values[name] = outcome;
     }
-    return values as Values<Row>;
+    return values as RowValues<Row>;
   }
 
   /** Returns the declaration of a member by its path; undefined: it is another row's. */

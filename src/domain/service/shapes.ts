@@ -1,4 +1,3 @@
-import type { SaleStatus } from '../catalogue/product.ts';
 import {
   count,
   credit,
@@ -34,7 +33,7 @@ export const productShape = new Shape('the product', '', {
   language: text,
   title: text,
   tagline: text.optional,
-  sale_status: words<SaleStatus>({ available: 'enabled', unavailable: 'disabled' })
+  sale_status: words<'enabled' | 'disabled' | 'unknown'>({ available: 'enabled', unavailable: 'disabled' })
     .instead('unknown', 'the product is not sold')
     .says('whether it is on sale'),
   sale_status_reason: text.optional,

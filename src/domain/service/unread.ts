@@ -1,5 +1,5 @@
 /** The members of an answer that are there and cannot be read, each with its first value as an example. */
-export class Unread {
+export class UnreadMembers {
   readonly #examples = new Map<string, string>();
   #uncounted = 0;
 

@@ -8,7 +8,7 @@ import type {
   Question,
   RefusalAnswer,
 } from '../../domain/service/adapter.ts';
-import { count, flag, type Outcome, unreadable } from '../../domain/service/member.ts';
+import { count, flag, type MemberOutcome, unreadable } from '../../domain/service/member.ts';
 import { elementsIn, members, membersIn, WrongShape } from '../../domain/service/shape.ts';
 import { isMembers, type Members } from '../../domain/values/members.ts';
 
@@ -117,7 +117,7 @@ function variants(body: Members): ListAnswer {
 }
 
 /** A size that cannot be read is none: then the rows show where a list ends. */
-function known(size: Outcome<number>): number | null {
+function known(size: MemberOutcome<number>): number | null {
   return size === unreadable ? null : size;
 }
 
