@@ -141,13 +141,19 @@ export function priceOf(amount: number | null): number | null {
 }
 
 /** Returns where something is. */
-export function placed(place: Members | null, unread: UnreadMembers): { latitude: number | null; longitude: number | null } {
+export function placed(
+  place: Members | null,
+  unread: UnreadMembers,
+): { latitude: number | null; longitude: number | null } {
   const { lat, lng } = placeShape.read(place ?? {}, unread);
   return { latitude: lat, longitude: lng };
 }
 
 /** Returns the average and how many rated; zero ratings mean no rating, even if there is an average. */
-export function rated(ratings: Members | null, unread: UnreadMembers): { rating: number | null; rating_count: number | null } {
+export function rated(
+  ratings: Members | null,
+  unread: UnreadMembers,
+): { rating: number | null; rating_count: number | null } {
   const { average, total } = ratingShape.read(ratings ?? {}, unread);
   return { rating: total === 0 ? null : average, rating_count: total };
 }

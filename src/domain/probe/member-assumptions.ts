@@ -30,7 +30,12 @@ function members({ exchanges, currency }: ProbeEvidence): Judgement {
   );
   const rows = mergedRows(exchanges.filter(({ name }) => name !== 'nowhere').map(rowsOfExchange));
   const wrong = Object.entries(rowShapes).flatMap(([kind, shape]) =>
-    problemsOf(kind, shape, rows[kind as keyof typeof rowShapes] ?? [], amountsIn(minorUnitExponent(currency) === null ? 'EUR' : currency)),
+    problemsOf(
+      kind,
+      shape,
+      rows[kind as keyof typeof rowShapes] ?? [],
+      amountsIn(minorUnitExponent(currency) === null ? 'EUR' : currency),
+    ),
   );
   const seen = [...misread, ...wrong];
   if (seen.length > 0)
