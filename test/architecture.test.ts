@@ -302,7 +302,7 @@ describe('the architecture', () => {
     ];
     expect(allCycles([...imports, ...planted])).toEqual([
       expect.stringMatching(/^: .*doctor.*sqlite/),
-      'domain: catalogue ⇄ values',
+      'domain: catalogue ⇄ service ⇄ values',
       'storefront: reader.ts ⇄ reads.ts',
     ]);
   });
@@ -320,7 +320,7 @@ describe('the architecture', () => {
     ];
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
-      'WrongShape: upstream/shape.ts, domain/schedule/plan.ts',
+      'WrongShape: domain/service/shape.ts, domain/schedule/plan.ts',
     ]);
   });
 

@@ -4,3 +4,20 @@
 
 -- Members of the product's documents that an update announced with another value, as JSON (domain/push/news.ts). NULL: none.
 ALTER TABLE _notice ADD COLUMN awaits TEXT;
+
+-- Members of the latest answers that are there and cannot be read: src/domain/service/shapes.ts says what happens meanwhile.
+CREATE TABLE _unreadable (
+  resource TEXT NOT NULL,           -- as in _record; products: a row of the product list
+  member TEXT NOT NULL,             -- dates[].availability
+  product_id INTEGER NOT NULL,
+  edition TEXT NOT NULL,
+  part INTEGER NOT NULL,
+  example TEXT NOT NULL,            -- what was sent, as JSON, cut
+  first_at INTEGER NOT NULL,        -- when the first answer was sent that had it so, and the last one
+  last_at INTEGER NOT NULL,
+  -- 1: too many records have it so, the answer counts as a failed read, and the mirror keeps what it showed.
+  kept INTEGER NOT NULL CHECK (kept IN (0, 1)),
+  PRIMARY KEY (resource, member, product_id, edition, part)
+) STRICT, WITHOUT ROWID;
+--
+CREATE INDEX _unreadable_product ON _unreadable (product_id);

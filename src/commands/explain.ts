@@ -79,7 +79,7 @@ function render(found: Explanation, now: number, width: number): string {
       width,
     ),
     ...unansweredDates(found, now),
-    ...leftOutMembers(found),
+    ...leftOutMembers(found, now),
     ...claimTexts(found.claims, now),
     ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed, width)]),
     ...failing.map(

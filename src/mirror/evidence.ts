@@ -11,6 +11,7 @@ import { primaryTitle } from './catalogue/of-product.ts';
 import { atFirst } from './catalogue/product/prices.ts';
 import { query, type Schema, upsert } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
+import { type UnreadReads, type UnreadTable, unreadReads, unreadTable } from './unread.ts';
 
 export type StoredClaim = Tables['_claim'];
 
@@ -38,9 +39,12 @@ export interface EvidenceReads {
   held(): HeldClaims[];
   /** Also those that have ended. */
   holds(): StoredHold[];
+  /** Members of latest answers that cannot be read. */
+  readonly unread: UnreadReads;
 }
 
 export interface EvidenceTable extends EvidenceReads {
+  readonly unread: UnreadTable;
   note(claim: StoredClaim): void;
   drop(key: ClaimKey): void;
   /** Forgets what is claimed of a product but that it is missing. */
@@ -81,6 +85,7 @@ export function evidenceTable(db: Writes): EvidenceTable {
   const end = db.change(({ subject }: OfSubject) => query.deleteFrom('_held').where('subject', '=', subject));
   return {
     ...evidenceReads(db),
+    unread: unreadTable(db),
     markHeld: marking(db),
     note: (claim) => {
       note.run(claim);
@@ -192,6 +197,7 @@ export function evidenceReads(db: Reads): EvidenceReads {
     claims: (subject, which) => claims[which].all({ subject }),
     hold: (subject) => all().find((each) => each.subject === subject) ?? null,
     holds: all,
+    unread: unreadReads(db),
     held: () =>
       all().map(({ subject, opened_at, state, decision, decided_until, ended_at }) => ({
         subject,

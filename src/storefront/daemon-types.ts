@@ -58,6 +58,7 @@ export type DaemonCheckReason =
   | 'caller-limit'
   | 'service-failed'
   | 'other-dates'
+  | 'unreadable'
   | 'service-refused'
   | 'key-refused'
   | 'deadline'

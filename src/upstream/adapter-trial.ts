@@ -6,7 +6,7 @@ import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
 import { decodeTagPage } from './decode-tag.ts';
-import { decodeVariants } from './decode-variants.ts';
+import { decodeVariantsRead } from './decode-variants.ts';
 
 /** The result of reading an answer as the daemon would, without storing it. */
 export interface AdapterTrial {
@@ -56,7 +56,7 @@ function decoded(asker: ServiceAsker, question: Question, came: CameText): Adapt
       decodeCheckoutInformation(asker.row(question, came).row);
       return read('checkout information');
     case 'variants':
-      return read(counted(decodeVariants(asker.rows(question, came).rows).length, 'variant'));
+      return read(counted(decodeVariantsRead(asker.rows(question, came)).variants.length, 'variant'));
     case 'availability': {
       const { days, covered_to } = decodeAvailability(asker.row(question, came), { ...question, commission: false });
       return read(`${counted(days.size, 'date')}, up to ${covered_to}`);

@@ -3,7 +3,7 @@ import type { CheckoutInformation } from '../domain/catalogue/checkout-informati
 import type { Experience } from '../domain/catalogue/experience.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
 import type { Tag } from '../domain/catalogue/tag.ts';
-import type { Variant } from '../domain/catalogue/variant.ts';
+import type { VariantsAnswer } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
 import { type LaneEntry, laneEntries } from '../domain/schedule/lanes.ts';
 import type {
@@ -20,7 +20,7 @@ import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
 import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
 import { decodeTagPage } from './decode-tag.ts';
-import { decodeVariants } from './decode-variants.ts';
+import { decodeVariantsRead } from './decode-variants.ts';
 import type { Limiter } from './limiter.ts';
 import { ListPages } from './list-pages.ts';
 import { membersIn, PassingMembers, passingIn } from './passing-members.ts';
@@ -54,7 +54,7 @@ export interface ServiceReads {
   tagPage(page: number, language: string, currency: string, signal: AbortSignal): Promise<Reading<Page<Tag>>>;
   product(read: ReadRequest & { currency: string }): Promise<Reading<ProductEntry>>;
   checkoutInformation(read: ReadRequest): Promise<Reading<CheckoutInformation>>;
-  variants(read: ReadRequest): Promise<Reading<Variant[]>>;
+  variants(read: ReadRequest): Promise<Reading<VariantsAnswer>>;
   availability(
     read: ReadRequest & { from: string; to: string; currency: string },
   ): Promise<Reading<AvailabilityAnswer>>;
@@ -82,7 +82,7 @@ export interface UpstreamOptions {
 }
 
 /** The decoder's generation: part of every body hash, so that a new one reads unchanged bodies again. */
-const decoderGeneration = '2';
+const decoderGeneration = '3';
 
 export function createUpstream(options: UpstreamOptions): Upstream {
   const { page_size, commission, mayPublish } = options;
@@ -133,7 +133,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
     variants: ({ product_id, language, ...how }) => {
       const question = { kind: 'variants', product_id, language } as const;
-      return read(entry, question, (came, asker) => decodeVariants(asker.rows(question, came).rows), how);
+      return read(entry, question, (came, asker) => decodeVariantsRead(asker.rows(question, came)), how);
     },
     availability: async ({ product_id, language, from, to, currency, ...how }) => {
       const question = { kind: 'availability', product_id, language, currency, from, to } as const;

@@ -3,16 +3,18 @@ import {
   type DayForm,
   type Extra,
   type Offer,
+  slotTime,
   type Timeslot,
-  timeOfSlot,
 } from '../domain/catalogue/availability.ts';
-import type { VariantGroup } from '../domain/catalogue/variant.ts';
 import type { RowAnswer } from '../domain/service/adapter.ts';
+import { amountsIn, besideClock, endOfDay, noTime, type ReadAmount } from '../domain/service/member.ts';
+import { members, WrongShape } from '../domain/service/shape.ts';
+import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
-import { identifier } from '../domain/values/identifier.ts';
+import { offsetOn } from '../domain/time/venue.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
-import { decodeVariants } from './decode-variants.ts';
-import { elements, elementsIn, flag, integer, members, moneyIn, text, WrongShape } from './shape.ts';
+import { decodeGroups, decodeVariants } from './decode-variants.ts';
 
 export interface DatesWanted {
   readonly from: string;
@@ -23,70 +25,55 @@ export interface DatesWanted {
   readonly commission: boolean;
 }
 
-const knownAnswer = new Set(['sales_enabled', 'max_tickets_per_order', 'dates', 'variants']);
-const knownDate = new Set(['date', 'availability', 'timeslots']);
-const knownSlot = new Set(['time', 'timezone', 'availability', 'variants']);
-const knownOffer = new Set(['id', 'max_tickets', 'currency', 'price_mediation', 'pricing_restriction']);
-const priceMembers = [
-  'total_retail_price_incl_vat',
-  'sale_ticket_value_incl_vat',
-  'booking_fee_incl_vat',
-  'distributor_commission_excl_vat',
-] as const;
-const knownPrices = new Set<string>(priceMembers);
-const placedPrices = [...priceMembers.entries()];
-
 /**
- * Decodes an availability answer (specification §2) into the compact form that the mirror
- * stores.
+ * Decodes an availability answer (specification §2) into the compact form that the mirror stores.
  */
 export function decodeAvailability({ row: answer, covers_to }: RowAnswer, question: DatesWanted): AvailabilityAnswer {
+  const unread = new UnreadMembers();
+  const said = availabilityShape.read(answer, unread);
   const days = new Map<string, DayForm>();
-  const asked: Asked = {
-    ...question,
-    money: moneyIn(question.currency),
-    refused: { prices: 0 },
-    met: { ours: 0, foreign: null },
-  };
+  const asked: Asked = { ...question, amount: amountsIn(question.currency), unread, met: noneMet(), moved: new Map() };
+  const unlimited = unread.uncounted > 0 ? { max_tickets_per_order: answer.max_tickets_per_order } : null;
+  const uncounted = new Set<string>();
   let named = null as AvailabilityAnswer['named'];
-  for (const element of elementsIn(answer, 'dates')) {
-    const day = members(element, 'a date');
+  for (const element of said.dates) {
+    const before = unread.uncounted;
+    const day = dayShape.read(element, unread);
     const { date } = day;
-    if (!isDate(date)) throw new WrongShape(`date ${JSON.stringify(date)} is no date`);
-    named = namedWith(named, date);
+    named = { from: earlier(named?.from ?? date, date), to: later(named?.to ?? date, date) };
     if (date < question.from || date > question.to) continue;
-    const form = decodeDay(day, asked);
-    const before = days.get(date);
+    const form = decodeDay(members(element, 'a date'), day, unlimited, asked);
+    const known = days.get(date);
     // Nobody knows which of the two is true, and the one that is wrong would be shown.
-    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(form))
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(form))
       throw new WrongShape(`date ${date} stands twice in the answer, and differently`);
     days.set(date, form);
+    if (unlimited !== null || unread.uncounted > before) uncounted.add(date);
   }
   if (asked.met.ours === 0 && asked.met.foreign !== null)
     throw new WrongShape(`asked for prices in ${question.currency}, answered in ${asked.met.foreign}`);
+  for (const [date, slots] of asked.moved) addMidnight(days, addDays(date, 1), slots, question);
   return {
-    sales_enabled: flag(answer.sales_enabled),
+    sales_enabled: said.sales_enabled,
     covered_to: coveredTo(covers_to, question, named),
     named,
-    max_tickets_per_order: integer(answer.max_tickets_per_order),
+    max_tickets_per_order: said.max_tickets_per_order,
     days,
-    variants: decodeVariants(elementsIn(answer, 'variants')),
-    groups: groupsIn(answer.groups),
-    rest: extraOf(answer, knownAnswer) ?? {},
-    ...(asked.refused.prices > 0 ? { refused_prices: asked.refused.prices } : {}),
+    variants: decodeVariants(said.variants, unread),
+    groups: decodeGroups(answer.groups),
+    rest: availabilityShape.rest(answer, {}) ?? {},
+    ...(asked.met.negative > 0 ? { refused_prices: asked.met.negative } : {}),
+    ...(uncounted.size > 0 ? { uncounted } : {}),
+    unread: unread.examples,
   };
 }
 
-/** Returns the groups that have a name. */
-function groupsIn(sent: unknown): VariantGroup[] {
-  return (Array.isArray(sent) ? sent : []).filter(isMembers).flatMap((group) => {
-    const [group_id, name] = [identifier(group.id), text(group.name)];
-    return group_id === null || !name ? [] : [{ group_id, name }];
-  });
-}
-
-function namedWith(named: AvailabilityAnswer['named'], date: string): AvailabilityAnswer['named'] {
-  return { from: earlier(named?.from ?? date, date), to: later(named?.to ?? date, date) };
+/** Adds the slots that end the date before at 24:00 to the date that begins then. */
+function addMidnight(days: Map<string, DayForm>, date: string, slots: readonly Timeslot[], asked: DatesWanted): void {
+  if (date > asked.to) return;
+  const [availability = null, zone = null, others = [], ...rest] = days.get(date) ?? [];
+  if (others.some(([time]) => time === 0)) return;
+  days.set(date, [availability, zone, [...slots, ...others], ...rest]);
 }
 
 /** Returns the last date that an answer speaks of. Of an end that cannot be read only this is known: it speaks of its own last date. */
@@ -96,108 +83,120 @@ function coveredTo(covers_to: unknown, { from, to }: DatesWanted, named: Availab
   return earlier(end, to);
 }
 
-/** The question, and what was refused of its answer so far. */
+/** The question, and what was met in its answer so far. */
 type Asked = DatesWanted & {
-  readonly money: ReturnType<typeof moneyIn>;
-  readonly refused: { prices: number };
-  /** Offers in the currency asked for, and another currency that was met. */
-  readonly met: { ours: number; foreign: string | null };
+  readonly amount: ReadAmount;
+  readonly unread: UnreadMembers;
+  /** Offers in the currency asked for, another currency that was met, and negative prices. */
+  readonly met: ReturnType<typeof noneMet>;
+  /** Slots that begin at the end of a date, by that date. */
+  readonly moved: Map<string, Timeslot[]>;
 };
 
-function decodeDay(day: Members, question: Asked): DayForm {
-  const slots = elements(day.timeslots, 'timeslots').map((slot) => members(slot, 'a timeslot'));
-  const timezone = slots[0] === undefined ? null : text(slots[0].timezone);
-  const timeslots = slots.map((slot) => decodeSlot(slot, timezone, question));
-  const extra = withOddities(extraOf(day, knownDate), day, placesOnly);
-  return trimmed([integer(day.availability), timezone, timeslots, extra]) as readonly unknown[] as DayForm;
+function noneMet(): { ours: number; foreign: string | null; negative: number } {
+  return { ours: 0, foreign: null, negative: 0 };
 }
 
-function decodeSlot(slot: Members, timezone: string | null, question: Asked): Timeslot {
-  const time = text(slot.time);
-  if (time === null) throw new WrongShape('a timeslot has no time');
-  const offers = elements(slot.variants, 'variants of a timeslot').map((offer) =>
-    decodeOffer(members(offer, 'a variant'), question),
-  );
-  let extra = withOddities(extraOf(slot, knownSlot), slot, placesOnly);
-  if (text(slot.timezone) !== timezone) extra = { ...extra, timezone: slot.timezone };
-  return trimmed([timeOfSlot(time), integer(slot.availability), offers, extra]) as readonly unknown[] as Timeslot;
+type DayRead = ReturnType<typeof dayShape.read>;
+
+function decodeDay(sent: Members, day: DayRead, unlimited: Extra, asked: Asked): DayForm {
+  const { date, availability } = day;
+  const slots = day.timeslots.map((slot) => [members(slot, 'a timeslot'), slotShape.read(slot, asked.unread)] as const);
+  const timezone = slots.map(([, slot]) => slot.timezone).find((zone) => zone !== null) ?? null;
+  const timeslots: Timeslot[] = [];
+  const moved: Timeslot[] = [];
+  for (const [own, slot] of slots) {
+    if (slot.time === null) throw new WrongShape('a timeslot has no time');
+    if (slot.time >= 0 && !usualTime.test(String(own.time)))
+      noteContradiction(own.time, slot.time, { date, zone: slot.timezone ?? timezone }, asked);
+    const form = decodeSlot(own, slot, timezone, asked);
+    (slot.time === endOfDay ? moved : timeslots).push(form);
+  }
+  if (moved.length > 0) asked.moved.set(date, moved);
+  const rest = dayShape.rest(sent, day);
+  const extra = unlimited === null ? rest : { ...rest, ...unlimited };
+  return trimmed([availability, timezone, timeslots, extra]) as readonly unknown[] as DayForm;
 }
 
-const placesOnly = ['availability'] as const;
-const offerNumbers = ['max_tickets', 'pricing_restriction'] as const;
+const usualTime = /^\d\d:\d\d$/;
+
+/** Notes a time whose own offset or date is another than that of its zone or of its date. */
+function noteContradiction(
+  sent: unknown,
+  minute: number,
+  { date, zone }: { readonly date: string; readonly zone: string | null },
+  { unread }: Asked,
+): void {
+  const { date: day, offset } = besideClock(sent);
+  const isElsewhere = offset !== null && zone !== null && offsetOn(zone, date, minute) !== offset;
+  if (isElsewhere || (day !== null && day !== date)) unread.note('dates[].timeslots[].time', sent, true);
+}
+
+function decodeSlot(
+  sent: Members,
+  slot: ReturnType<typeof slotShape.read>,
+  timezone: string | null,
+  asked: Asked,
+): Timeslot {
+  const offers = slot.variants.map((offer) => decodeOffer(members(offer, 'a variant'), asked));
+  let extra = slotShape.rest(sent, slot);
+  if (slot.timezone !== null && slot.timezone !== timezone) extra = { ...extra, timezone: sent.timezone };
+  if (slot.time !== noTime) {
+    const time = slot.time === endOfDay ? 0 : (slot.time ?? noTime);
+    return trimmed([time, slot.availability, offers, extra]) as readonly unknown[] as Timeslot;
+  }
+  // Nobody knows when it begins: it is shown as it was sent, and not sold.
+  const { availability } = sent;
+  if (availability != null) extra = { ...extra, availability };
+  return trimmed([wordOf(sent.time), 0, offers, extra]) as readonly unknown[] as Timeslot;
+}
+
+/** Returns a time that is none as it was sent. It must not look like a time, which readers would sell. */
+function wordOf(time: unknown): string {
+  const word = typeof time === 'string' ? time.trim().slice(0, 40) : JSON.stringify(time).slice(0, 40);
+  return word === slotTime(-1) || usualTime.test(word) ? `"${word}"` : word;
+}
+
 const noPrices: Members = {};
 
-/** In the order of `priceMembers`. */
+/** In the order of `priceShape`. */
 type Amounts = readonly [retail: Amount, value: Amount, fee: Amount, commission: Amount];
 type Amount = number | null;
 const noAmounts: Amounts = [null, null, null, null];
+const foreign: ReadAmount = () => null;
 
-function decodeOffer(offer: Members, { currency, commission, money, refused, met }: Asked): Offer {
-  const variant_id = identifier(offer.id);
-  if (variant_id === null) throw new WrongShape('a variant in a timeslot has no usable id');
-  const sent = offer.price_mediation;
-  const prices = isMembers(sent) ? sent : noPrices;
-  const ours = offer.currency === undefined || offer.currency === currency;
+function decodeOffer(sent: Members, { currency, commission, amount, unread, met }: Asked): Offer {
+  const offer = offerShape.read(sent, unread);
+  const prices = isMembers(sent.price_mediation) ? sent.price_mediation : noPrices;
+  const ours = sent.currency == null || offer.currency === currency;
   if (ours) met.ours += 1;
-  else met.foreign = String(offer.currency).slice(0, 3);
-  const read = ours ? amountsOf(prices, money) : noAmounts;
-  // A negative price is rejected with all its parts, and what it belongs to is not sold.
-  const belowZero = (read[0] ?? 0) < 0;
-  if (belowZero) refused.prices += 1;
-  const amounts = belowZero ? noAmounts : read;
-
-  let extra = withOddities(extraOf(offer, knownOffer), offer, offerNumbers);
-  const unplaced = unplacedPrices(prices, amounts, commission);
-  if (unplaced !== null) extra = { ...extra, price_mediation: unplaced };
-  if (!ours) extra = { ...extra, currency: offer.currency };
-  if (prices === noPrices && sent != null) extra = { ...extra, price_mediation: sent };
-  const most = integer(offer.max_tickets) ?? integer(offer.max_orders);
-  if (belowZero && most !== null) extra = { ...extra, max_tickets: most };
-  const tickets = belowZero ? 0 : most;
-  const [retail, value, fee, paid] = amounts;
-  const restriction = integer(offer.pricing_restriction);
-  const row = [variant_id, tickets, retail, value, fee, commission ? paid : null, restriction, extra];
-  return trimmed(row) as readonly unknown[] as Offer;
-}
-
-function amountsOf(prices: Members, money: Asked['money']): Amounts {
-  return [
-    money(prices.total_retail_price_incl_vat),
-    money(prices.sale_ticket_value_incl_vat),
-    money(prices.booking_fee_incl_vat),
-    money(prices.distributor_commission_excl_vat),
+  else if (offer.currency !== null) met.foreign = offer.currency;
+  const read = priceShape.read(prices, unread, ours ? amount : foreign);
+  const row: Amounts = [
+    read.total_retail_price_incl_vat,
+    read.sale_ticket_value_incl_vat,
+    read.booking_fee_incl_vat,
+    commission ? read.distributor_commission_excl_vat : null,
   ];
+  // A negative price is rejected with all its parts, and what it belongs to is not sold.
+  const isBelowZero = (row[0] ?? 0) < 0;
+  if (isBelowZero) met.negative += 1;
+  const amounts = isBelowZero ? noAmounts : row;
+
+  let extra = offerShape.rest(sent, offer);
+  const unplaced = priceShape.rest(commission ? prices : withoutCommission(prices), isBelowZero ? noPlaces : read);
+  if (unplaced !== null) extra = { ...extra, price_mediation: unplaced };
+  if (!ours) extra = { ...extra, currency: sent.currency };
+  if (isBelowZero && offer.max_tickets !== null) extra = { ...extra, max_tickets: offer.max_tickets };
+  const tickets = isBelowZero ? 0 : offer.max_tickets;
+  return trimmed([offer.id, tickets, ...amounts, offer.pricing_restriction, extra]) as readonly unknown[] as Offer;
 }
 
-/** Prices that have no place in the columns: unknown members, another currency, finer than the minor unit. */
-function unplacedPrices(prices: Members, amounts: Amounts, commission: boolean): Extra {
-  let unplaced = extraOf(prices, knownPrices);
-  for (const [index, name] of placedPrices) {
-    if (amounts[index] !== null || prices[name] == null || (index === 3 && !commission)) continue;
-    unplaced = { ...unplaced, [name]: prices[name] };
-  }
-  return unplaced;
+function withoutCommission({ distributor_commission_excl_vat: _, ...prices }: Members): Members {
+  return prices;
 }
 
-/** Members of an object that are not among the known ones, or null where there are none. */
-function extraOf(object: Members, known: ReadonlySet<string>): Extra {
-  let extra: Record<string, unknown> | null = null;
-  for (const name in object) {
-    if (known.has(name) || !Object.hasOwn(object, name)) continue;
-    extra ??= {};
-    Object.defineProperty(extra, name, { value: object[name], enumerable: true, configurable: true, writable: true });
-  }
-  return extra;
-}
-
-/** Keeps known members that are no whole number, as their columns are. */
-function withOddities(extra: Extra, object: Members, names: readonly string[]): Extra {
-  let all = extra;
-  for (const name of names) {
-    if (object[name] != null && integer(object[name]) === null) all = { ...all, [name]: object[name] };
-  }
-  return all;
-}
+const noPlaces = Object.fromEntries(Object.keys(priceShape.members).map((name) => [name, null]));
 
 /** Takes the trailing nulls off a positional row. */
 function trimmed(row: unknown[]): unknown[] {

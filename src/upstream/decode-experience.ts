@@ -1,51 +1,43 @@
 import type { Experience } from '../domain/catalogue/experience.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
-import { identifier } from '../domain/values/identifier.ts';
-import { isMembers } from '../domain/values/members.ts';
+import { members } from '../domain/service/shape.ts';
+import { experienceShape } from '../domain/service/shapes.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
+import type { Members } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
-import { decodeImages, decodePage, type Page, rated } from './decode-product.ts';
-import { elements, measure, members, missing, money, text, WrongShape } from './shape.ts';
+import { amountsOf, decodeImages, decodePage, type Page, placed, priceOf, rated } from './decode-product.ts';
 
 /** Decodes a page of the experience list. */
 export function decodeExperiencePage(list: ReadRows, currency: string, mayPublish: MayPublish): Page<Experience> {
-  return decodePage(list, (row) => decodeExperience(row, currency, mayPublish));
+  return decodePage(list, (row) => decodeExperience(members(row, 'the experience'), currency, mayPublish));
 }
 
-function decodeExperience(json: unknown, currency: string, mayPublish: MayPublish): Experience {
-  const experience = members(json, 'the experience');
-  const experience_id = identifier(experience.id);
-  if (experience.id === undefined) throw missing(experience, 'id');
-  if (experience_id === null)
-    throw new WrongShape(`experience id ${JSON.stringify(experience.id)} is no usable identifier`);
-  const { images, ...rest } = experience;
-  const product_ids = elements(experience.product_ids ?? [], 'product_ids').map(identifier);
-  const [address, place, ratings] = [experience.address, experience.geolocation, experience.ratings].map((value) =>
-    isMembers(value) ? value : {},
-  );
-  const foreign = typeof experience.currency === 'string' && experience.currency.toUpperCase() !== currency;
-  const from_price = foreign ? null : money(experience.from_price, currency);
+function decodeExperience(json: Members, currency: string, mayPublish: MayPublish): Experience {
+  const unread = new UnreadMembers();
+  const read = experienceShape.read(json, unread, amountsOf(json, currency));
+  const { images, ...rest } = json;
+  const { address } = json;
   return {
-    experience_id,
-    title: text(experience.title),
-    tagline: words(experience.tagline),
-    description: words(experience.description),
-    url: pageAddress(experience.experience_url),
-    address: words(experience.address) ?? words(address?.street) ?? words(address?.address),
-    city_name: words(address?.city_name),
-    country_name: words(address?.country_name),
-    latitude: measure(place?.lat),
-    longitude: measure(place?.lng),
-    ...rated(ratings ?? {}),
-    from_price: from_price !== null && from_price < 0 ? null : from_price,
-    product_ids: [...new Set(product_ids.filter((id) => id !== null))],
+    experience_id: read.id,
+    title: read.title,
+    tagline: read.tagline || null,
+    description: read.description || null,
+    url: pageAddress(json.experience_url),
+    address: words(address) ?? words(read.address?.street) ?? words(read.address?.address),
+    city_name: words(read.address?.city_name),
+    country_name: words(read.address?.country_name),
+    ...placed(read.geolocation, unread),
+    ...rated(read.ratings, unread),
+    from_price: priceOf(read.from_price),
+    product_ids: read.product_ids ?? [],
     // If null or missing, the known ones stay until their 14 days are over. An image with a refused address is left out
     // without a report.
-    images: images == null ? null : decodeImages(elements(images, 'images'), mayPublish).images,
+    images: read.images === null ? null : decodeImages(read.images, mayPublish, unread).images,
     document: JSON.stringify(rest),
   };
 }
 
 function words(value: unknown): string | null {
-  return text(value) || null;
+  return typeof value === 'string' && value !== '' ? value : null;
 }

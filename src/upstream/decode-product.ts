@@ -1,11 +1,20 @@
 import { type Image, imageKey } from '../domain/catalogue/image.ts';
-import { type ProductEntry, saleStatus } from '../domain/catalogue/product.ts';
+import type { ProductEntry } from '../domain/catalogue/product.ts';
+import { expiryOf } from '../domain/catalogue/signed-address.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
-import { knownZone } from '../domain/time/venue.ts';
-import { identifier } from '../domain/values/identifier.ts';
+import { amountsIn, count, type ReadAmount, unreadable } from '../domain/service/member.ts';
+import { members, WrongShape } from '../domain/service/shape.ts';
+import {
+  imageShape,
+  placeShape,
+  productShape,
+  ratingShape,
+  unreadableCredit,
+  venueShape,
+} from '../domain/service/shapes.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
-import { elements, integer, measure, members, missing, money, text, WrongShape } from './shape.ts';
 
 /** One page of a list. */
 export interface Page<Entry> {
@@ -39,7 +48,7 @@ export function decodeProductPage(
 /** A product that has no texts in the language, and says so, may be answered in another. One row alone decides nothing. */
 function refuseOtherLanguage(list: readonly unknown[], language: string): void {
   const rows = list.filter(isMembers);
-  const said = rows.map((row) => text(row.language)?.toLowerCase() ?? null);
+  const said = rows.map((row) => (typeof row.language === 'string' ? row.language.toLowerCase() : null));
   if (said.length < 2 || said.some((each) => each === null || each === language)) return;
   const ignored = rows.some(({ languages }) => !Array.isArray(languages) || languages.includes(language));
   if (ignored)
@@ -64,7 +73,10 @@ export function decodeProductDetail(
 /** Decodes the rows of a page, and what is said of the whole list. */
 export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entry): Page<Entry> {
   const { rows, next, members } = list;
-  const [size, total] = [integer(list.page_size), integer(list.total)];
+  const [size, total] = [list.page_size, list.total].map((sent) => {
+    const number = count.read(sent);
+    return number === unreadable ? null : number;
+  }) as [number | null, number | null];
   const entries: Entry[] = [];
   const rejected: string[] = [];
   for (const row of rows) {
@@ -81,86 +93,117 @@ export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entr
 }
 
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
+  const unread = new UnreadMembers();
   const product = members(json, 'the product');
-  const product_id = identifier(product.id);
-  if (product.id === undefined) throw missing(product, 'id');
-  if (product_id === null) throw new WrongShape(`product id ${JSON.stringify(product.id)} is no usable identifier`);
+  const read = productShape.read(product, unread, amountsOf(product, currency));
   const { images, ...rest } = product;
-  const place = isMembers(product.geolocation) ? product.geolocation : {};
-  const venue = isMembers(product.venue) ? product.venue : {};
-  const ratings = isMembers(product.ratings) ? product.ratings : {};
-  const foreign = typeof product.currency === 'string' && product.currency.toUpperCase() !== currency;
-  const amounts = [product.price, product.prediscount_price].map((amount) =>
-    foreign ? null : money(amount, currency),
-  );
-  const [from_price = null, prediscount_price = null] = amounts.map((amount) =>
-    amount !== null && amount < 0 ? null : amount,
-  );
-  const shown = images == null ? null : decodeImages(elements(images, 'images'), mayPublish);
+  // If null or missing, it says nothing about images: the known ones stay until their 14 days are over.
+  const shown = read.images === null ? null : decodeImages(read.images, mayPublish, unread);
   const refused = {
     images: shown?.refused ?? 0,
-    prices: amounts.filter((amount) => amount !== null && amount < 0).length,
+    prices: [read.price, read.prediscount_price].filter((amount) => amount !== null && amount < 0).length,
   };
   return {
-    product_id,
-    title: text(product.title),
-    tagline: text(product.tagline),
-    sale_status: saleStatus(product.sale_status),
-    disabled_reason: text(product.sale_status_reason),
-    expected_reopening: text(product.sale_status_expected_reopen),
-    from_price,
-    prediscount_price,
-    city_id: identifier(product.city_id),
-    city_name: text(product.city_name),
-    country_id: identifier(product.country_id),
-    country_name: text(product.country_name),
-    venue_id: identifier(venue.id),
-    latitude: measure(place.lat),
-    longitude: measure(place.lng),
-    timezone: knownZone(product.timezone),
-    ...rated(ratings),
-    tag_ids: Array.isArray(product.tag_ids)
-      ? [...new Set(product.tag_ids.map(identifier).filter((id) => id !== null))]
-      : [],
-    // If null or missing, it says nothing about images: the known ones stay until their 14 days are over.
+    product_id: read.id,
+    title: read.title,
+    tagline: read.tagline,
+    sale_status: read.sale_status ?? 'unknown',
+    disabled_reason: read.sale_status_reason,
+    expected_reopening: read.sale_status_expected_reopen,
+    from_price: priceOf(read.price),
+    prediscount_price: priceOf(read.prediscount_price),
+    city_id: read.city_id,
+    city_name: read.city_name,
+    country_id: read.country_id,
+    country_name: read.country_name,
+    venue_id: venueShape.read(read.venue ?? {}, unread).id,
+    ...placed(read.geolocation, unread),
+    timezone: read.timezone,
+    ...rated(read.ratings, unread),
+    tag_ids: read.tag_ids ?? [],
     images: shown?.images ?? null,
     document: JSON.stringify(rest),
+    images_expire_at: shown?.expire_at,
+    unread: unread.examples,
     ...(refused.images + refused.prices > 0 ? { refused } : {}),
   };
 }
 
+/** Returns the reader of a row's amounts: it finds none in a row whose currency is another one, or unreadable. */
+export function amountsOf({ currency: sent }: Members, currency: string): ReadAmount {
+  const own = productShape.members.currency.read(sent);
+  return own === null || own === currency ? amountsIn(currency) : () => null;
+}
+
+/** Returns a price; null for one below zero. */
+export function priceOf(amount: number | null): number | null {
+  return amount !== null && amount < 0 ? null : amount;
+}
+
+/** Returns where something is. */
+export function placed(
+  place: Members | null,
+  unread: UnreadMembers,
+): { latitude: number | null; longitude: number | null } {
+  const { lat, lng } = placeShape.read(place ?? {}, unread);
+  return { latitude: lat, longitude: lng };
+}
+
 /** Returns the average and how many rated; zero ratings mean no rating, even if there is an average. */
-export function rated({ average, total }: Members): { rating: number | null; rating_count: number | null } {
-  const [stars, people] = [measure(average), integer(total)];
-  return { rating: people === 0 ? null : stars, rating_count: people };
+export function rated(
+  ratings: Members | null,
+  unread: UnreadMembers,
+): { rating: number | null; rating_count: number | null } {
+  const { average, total } = ratingShape.read(ratings ?? {}, unread);
+  return { rating: total === 0 ? null : average, rating_count: total };
 }
 
 /** Decodes the images of a product or an experience. `refused`: how many have an address that is not handed on. */
-export function decodeImages(list: readonly unknown[], mayPublish: MayPublish): { images: Image[]; refused: number } {
-  const rows = list.map((image) => members(image, 'an image'));
-  const good = rows.map((image) => isPublishable(image, mayPublish));
-  const images = rows.map((image, position) => (good[position] ? decodeImage(image, position) : null));
-  const refused = good.filter((each) => !each).length;
+export function decodeImages(
+  list: readonly unknown[],
+  mayPublish: MayPublish,
+  unread: UnreadMembers,
+): { images: Image[]; refused: number; expire_at: number | undefined } {
   const first = new Map<string, Image>();
-  for (const image of images) if (image !== null && !first.has(image.image_key)) first.set(image.image_key, image);
-  return { images: [...first.values()], refused };
+  let refused = 0;
+  let expire_at: number | undefined;
+  for (const [position, sent] of list.entries()) {
+    const image = members(sent, 'an image');
+    if (!isPublishable(image, mayPublish)) refused += 1;
+    else {
+      const decoded = decodeImage(image, position, unread);
+      if (decoded === null || first.has(decoded.image_key)) continue;
+      first.set(decoded.image_key, decoded);
+      for (const size of sizes) {
+        const ends_at = typeof image[size] === 'string' ? expiryOf(image[size]) : null;
+        if (ends_at !== null) expire_at = Math.min(expire_at ?? ends_at, ends_at);
+      }
+    }
+  }
+  return { images: [...first.values()], refused, expire_at };
 }
 
 const sizes = ['large', 'medium', 'extra_large', 'small'] as const;
 
 /** An image is shown with all its sizes, or not at all. */
 function isPublishable(image: Members, mayPublish: MayPublish): boolean {
-  return sizes.every((size) => {
-    const url = text(image[size]);
-    return url === null || url === '' || mayPublish(url);
-  });
+  return sizes.every((size) => image[size] == null || image[size] === '' || isAddress(image[size], mayPublish));
 }
 
-/** Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). */
-function decodeImage(image: Members, position: number): Image | null {
-  const url = sizes.map((size) => text(image[size])).find((each) => each !== null);
-  const image_key = url == null ? null : imageKey(url);
-  if (image_key === null) return null;
-  const credit = [image.credit, image.credits].map(text).find((each) => each !== null && each.trim() !== '') ?? null;
-  return { image_key, position, credit, document: JSON.stringify(image) };
+function isAddress(value: unknown, mayPublish: MayPublish): boolean {
+  return typeof value === 'string' && mayPublish(value);
+}
+
+/**
+ * Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). Null for one
+ * without an address, and for one that must not be shown: withdrawn, or with a credit that nobody can read.
+ */
+function decodeImage(image: Members, position: number, unread: UnreadMembers): Image | null {
+  const { credit, ...rights } = imageShape.read(image, unread);
+  for (const [name, right] of Object.entries(rights))
+    if (right === 'unknown') unread.note(`images[].${name}`, image[name]);
+  const isHidden = credit === unreadableCredit || Object.values(rights).includes(false);
+  const url = sizes.map((size) => image[size]).find((each) => typeof each === 'string' && each !== '');
+  const image_key = isHidden || typeof url !== 'string' ? null : imageKey(url);
+  return image_key === null ? null : { image_key, position, credit, document: JSON.stringify(image) };
 }

@@ -1,13 +1,14 @@
 import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
 import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
+import { subscriptionShape } from '../domain/service/shapes.ts';
+import { UnreadMembers } from '../domain/service/unread.ts';
 import type { Members } from '../domain/values/members.ts';
 import { noKey, type SendOptions, type ServiceAsker } from './adapter/service-asker.ts';
 import { callLimits } from './call-limits.ts';
 import type { Limiter } from './limiter.ts';
 import type { Outcome } from './outcome.ts';
 import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
-import { integer, text } from './shape.ts';
 import { type Signing, signedToken } from './signing.ts';
 
 /** Subscription that the service is asked to create. */
@@ -165,32 +166,8 @@ function withoutAddress(message: string, callback_url: string | null): string {
   return token === '' ? message : message.replaceAll(token, '[address]');
 }
 
-/** Reads it defensively: the answer's shape is not specified, and a list of ids may hold text. */
+/** Reads it defensively: the answer's shape is not specified. What cannot be read counts as not reported. */
 function decode(subscription: Members): SubscriptionAnswer {
-  return {
-    type: text(subscription.subscription_type),
-    entity_ids: listOf(subscription, 'entity_ids', idOf),
-    change_types: listOf(subscription, 'change_types', text),
-    callback_url: text(subscription.callback_url),
-    status: statusOf(subscription.status),
-  };
-}
-
-function listOf<Item>(members: Members, name: string, item: (value: unknown) => Item | null): Item[] | null {
-  const list = members[name];
-  return Array.isArray(list) ? list.map(item).filter((value) => value !== null) : null;
-}
-
-function idOf(value: unknown): number | null {
-  return integer(typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value);
-}
-
-/** One lower-case word; whatever else it holds. */
-function statusOf(value: unknown): string | null {
-  const word = text(value)
-    ?.toLowerCase()
-    .replace(/[^a-z0-9_-]+/g, ' ')
-    .trim()
-    .slice(0, 40);
-  return word === undefined || word === '' ? null : word;
+  const { subscription_type: type, change_types, ...read } = subscriptionShape.read(subscription, new UnreadMembers());
+  return { type, change_types: change_types?.filter((each) => typeof each === 'string') ?? null, ...read };
 }

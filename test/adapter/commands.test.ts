@@ -79,7 +79,7 @@ describe('probe --adapter', () => {
     const mistyped = await probe(at.config, '--adapter', file, '--recorded', recorded);
     expect(mistyped.error).toBeNull();
     expect(mistyped.out).toMatch(
-      /≠ members of the rows: .*\n {4}seen {3}products: no row has price, title is no text in \d+ of \d+ rows; members of one: language, /,
+      /≠ members of the rows: .*\n {4}seen {3}products: no row has price, title is no text in \d+ of \d+ rows, such as 7: it is NULL; members of one: language, /,
     );
     writeFileSync(file, text.replace('{ row: data, covers_to: meta.last_date }', '{ row: data.availability }'));
     const broken = await probe(at.config, '--adapter', file, '--recorded', recorded);

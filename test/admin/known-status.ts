@@ -80,6 +80,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
   short_lists: [],
   held: [],
   contradicted: null,
+  unreadable: [],
   closures: { unconfirmed: 0, held: 0, mostly_false: 0 },
   list_signal: {
     near: { shows: 0.63, wrong: 0.04, changes: 540, signals: 350 },
@@ -347,6 +348,7 @@ export const view: ProductView = {
         failure: 'bad-answer: variants[2].price: expected an amount, found "free"',
       },
     ],
+    unreadable: [],
     claims: [
       {
         subject: 'near-dates',

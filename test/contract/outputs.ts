@@ -9,7 +9,7 @@ import { contract } from '../../src/mirror/contract/contract.ts';
 export const outputs: Readonly<Record<string, readonly string[]>> = {
   status: [
     'as_of', 'path', 'file_bytes', 'wal_bytes', 'contract_version', 'schema_version', 'written_by', 'filled_at', 'products', 'bookable', 'last_hour', 'images',
-    'oldest_image_at', 'images_unconfirmed', 'unconfirmed_images', 'unusable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
+    'oldest_image_at', 'images_unconfirmed', 'unconfirmed_images', 'unusable', 'unreadable', 'records', 'failures', 'freshness', 'held', 'contradicted', 'closures',
     'subscriptions', 'gaps', 'error_rate', 'truth', 'list_signal', 'not_offered', 'short_lists', 'outcomes', 'daemon', 'daemon_answers', 'database', 'inbox', 'files', 'storage', 'storefront', 'jobs', 'snapshot', 'backup', 'conditions',
   ],
   'resync --wait': ['job_id', 'records', 'failed', 'calls', 'received_bytes', 'seconds', 'peak_memory_mib'],
@@ -17,7 +17,7 @@ export const outputs: Readonly<Record<string, readonly string[]>> = {
   'resync --dry-run': ['records', 'calls', 'minutes', 'estimated_from', 'at_least'],
   explain: [
     'product_id', 'title', 'sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'dates_off_at', 'throttled_until', 'withdrawn_at', 'first_seen_at',
-    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'claims', 'covered', 'notices', 'announced_by', 'list_signal',
+    'timezone', 'today', 'category', 'weight', 'weighed', 'images', 'records', 'claims', 'unreadable', 'covered', 'notices', 'announced_by', 'list_signal',
     'closures', 'calls_per_day',
   ],
   'explain --date': ['product_id', 'date', 'now', 'history', 'claims'],

@@ -103,6 +103,10 @@ describe('a fact of the status', () => {
     affected: 7,
     detail: null,
   });
+  const unreadable = {
+    ...{ resource: 'availability', member: 'dates[].availability', example: '"many"', product_id: 7, since },
+    ...{ records: 9, kept: 0, able: 700 },
+  };
   const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0 } as const;
   const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
     ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
@@ -121,12 +125,14 @@ describe('a fact of the status', () => {
     ['job-failing', { jobs: [job] }],
     ['images-unverified', { images_unconfirmed: { products: 7, since } }],
     ['other-dates', { records: { ...healthy.records, unanswered: 5, unanswered_products: 5 } }],
+    ['members-unreadable', { unreadable: [unreadable] }],
     ['subscription-silent', { subscriptions: [{ ...subscription, trusted: 0 }] }],
     ['subscription-broken', { subscriptions: [subscription, { ...subscription, broken: 1 }] }],
     ['subscription-failing', { subscriptions: [{ ...subscription, failing: 1 }] }],
     ['images-vanished', { outcomes: [failed('image-list')] }],
     ['images-disk', { outcomes: [failed('image-disk')] }],
     ['images-refused', { outcomes: [failed('image-urls')] }],
+    ['images-expire', { outcomes: [failed('image-expiry')] }],
     ['prices-refused', { outcomes: [failed('prices')] }],
     ['checks-flood', { outcomes: [failed('live-checks')] }],
     ['clock-doubted', { outcomes: [failed('clock')] }],
@@ -137,7 +143,7 @@ describe('a fact of the status', () => {
   it('is none: operations that work again, fewer than five products with other dates, an address unused for a day', () => {
     const worked = { last_ok_at: now, failed_at: null, noticed_at: null, affected: 0 };
     const outcomes = facts.flatMap(([, fact]) => fact.outcomes ?? []).map((each) => ({ ...each, ...worked }));
-    expect(outcomes).toHaveLength(8);
+    expect(outcomes).toHaveLength(9);
     check({ ...healthy, outcomes }, []);
     check({ ...healthy, records: { ...healthy.records, unanswered: 9, unanswered_products: 4 } }, []);
     const used = failed('callback-address');

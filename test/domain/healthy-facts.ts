@@ -28,6 +28,7 @@ export const healthy: ConditionFacts = {
     unanswered_products: 0,
   },
   unusable: null,
+  unreadable: [],
   subscriptions: [],
   images_unconfirmed: null,
   freshness: [

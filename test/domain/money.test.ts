@@ -58,14 +58,26 @@ describe('minor units', () => {
     );
   });
 
-  it('is the same of a number as of what is printed of it', () => {
+  it('is the same of a number as of what is printed of it, or the one within double precision', () => {
     const cents = fc.integer({ min: -1e16, max: 1e16 }).map((amount) => amount / 100);
     const numbers = fc.oneof(fc.double(), fc.integer(), cents, fc.constantFrom(-0, 1e21, 5e-324, 18.505, 0.1 + 0.2));
     fc.assert(
       fc.property(numbers, fc.constantFrom('EUR', 'JPY', 'KWD', 'CLF', 'XXY'), (number, currency) => {
-        expect(minorUnitsIn(currency)(number)).toBe(minorUnits(String(number), currency));
+        const [ofNumber, printed] = [minorUnitsIn(currency)(number), minorUnits(String(number), currency)];
+        if (printed !== null || ofNumber === null) expect(ofNumber).toBe(printed);
+        else expect(Math.abs(number * 10 ** (minorUnitExponent(currency) ?? 0) - ofNumber)).toBeLessThan(1e-5);
       }),
       { numRuns: 2000 },
     );
+  });
+
+  it.each([
+    [39.989999999999995, 3999],
+    [0.1 + 0.2, 30],
+    [1.1 * 3, 330],
+    [39.994, null],
+    [39.9900001, null],
+  ])('of the number %d is %s', (number, amount) => {
+    expect(minorUnitsIn('EUR')(number)).toBe(amount);
   });
 });

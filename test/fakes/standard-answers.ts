@@ -1,11 +1,11 @@
 import { configFromObject } from '../../src/config/load.ts';
 import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
+import { WrongShape } from '../../src/domain/service/shape.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
 import { type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
 import { standard } from '../../src/upstream/adapter/standard.ts';
 import type { Http } from '../../src/upstream/http.ts';
-import { WrongShape } from '../../src/upstream/shape.ts';
 
 /** The profile with its defaults. */
 export const defaultProfile: AdapterProfile = configFromObject({ service: { base_url: 'http://127.0.0.1' } }).service

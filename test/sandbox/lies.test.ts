@@ -118,7 +118,12 @@ describe('a lie that is set over HTTP', () => {
     await using lying = await service();
     const question = { language: 'en', currency: 'EUR', horizon: 40 };
     const state = lying.sandbox.state(lying.id, question);
-    await lying.tell({ kind, factor: 3, currency: 'USD' });
+    await lying.tell({
+      kind,
+      factor: 3,
+      currency: 'USD',
+      ...(kind === 'respelt' ? { member: 'price', as: 'text' } : {}),
+    });
     expect(lying.sandbox.state(lying.id, question)).toEqual(state);
   });
 });

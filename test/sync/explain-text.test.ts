@@ -60,10 +60,10 @@ it('a member that is not kept current is named, and no other part', () => {
   const [record] = records;
   const text =
     '2026-11-21 to 2026-12-21 (EUR): not kept current, because it differs in every answer and feeds no column: ';
-  expect(leftOutMembers(view.explanation)).toEqual([`${text}generated_at`]);
+  expect(leftOutMembers(view.explanation, now)).toEqual([`${text}generated_at`]);
   const kept = records.map((each) => ({ ...each, left_out: [] }));
   expect(record?.left_out).toEqual(['generated_at']);
-  expect(leftOutMembers({ ...view.explanation, records: kept })).toEqual([]);
+  expect(leftOutMembers({ ...view.explanation, records: kept }, now)).toEqual([]);
 });
 
 it('what the list says of changes is told with when its own entry changed, if it did', () => {

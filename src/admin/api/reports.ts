@@ -98,6 +98,18 @@ export const explanation = z.object({
   images: z.object({ shown: count, verified_at: never, hidden_from: never }),
   records: z.array(record),
   claims,
+  unreadable: z.array(
+    z.object({
+      resource: text,
+      member: text,
+      edition: text,
+      from: date.nullable(),
+      to: date.nullable(),
+      example: text,
+      since: instant,
+      kept: z.boolean().meta({ description: 'the answer counts as a failed read' }),
+    }),
+  ),
   covered: z.boolean(),
   announced_by: z.array(z.object({ subscription_id: text, trust: z.number().nullable(), trusted: z.boolean() })),
   list_signal: signal.extend({ entry_changed_at: never }),

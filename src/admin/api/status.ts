@@ -76,6 +76,18 @@ const mirror = {
     unanswered_products: count,
   }),
   unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
+  unreadable: z.array(
+    z.object({
+      resource: text,
+      member: text,
+      records: count,
+      kept: count.meta({ description: 'those whose answers count as failed reads' }),
+      able: count,
+      example: text,
+      product_id: z.int(),
+      since: instant,
+    }),
+  ),
   failures: z.array(z.object({ resource: text, failure: text, records: count })),
   freshness: z.array(freshness),
   held: heldClaims,

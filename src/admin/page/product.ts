@@ -221,7 +221,7 @@ function priceText(of: { price: number | null; price_variant_type: string | null
 
 function recordsPart(found: Explanation, now: number): Html {
   const rows = found.records.map((record) => recordCells(record, now));
-  const leftOut = leftOutMembers(found);
+  const leftOut = leftOutMembers(found, now);
   return html`<section class="wide"><h2>Reads</h2>
 ${tableOf('When and why each part was read, and will be', columnsOf(recordHeadings), rows)}${leftOut.length === 0 ? null : html`<ul>${leftOut.map((each) => html`<li>${each}</li>`)}</ul>`}</section>
 `;

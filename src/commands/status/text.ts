@@ -3,6 +3,7 @@ import type { BackupStatus } from '../../backup/keep.ts';
 import { errorRateGoal } from '../../domain/checks/error-rate.ts';
 import type { ConditionCode } from '../../domain/conditions/table.ts';
 import { limitOf } from '../../domain/evidence/claims.ts';
+import { unreadableText } from '../../domain/evidence/unreadable.ts';
 import { type HeldClaims, stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
@@ -41,6 +42,7 @@ export function statusText(status: ShownStatus, now: number, width?: number): st
       width,
     ),
   ];
+  for (const each of status.unreadable) lines.push(`Unread    ${unreadableText(each)}`);
   if (status.held.length > 0)
     lines.push(
       '',

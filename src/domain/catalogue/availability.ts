@@ -1,5 +1,6 @@
+import type { Examples } from '../service/unread.ts';
 import type { Dates } from '../time/dates.ts';
-import type { Members } from '../values/members.ts';
+import { isMembers, type Members } from '../values/members.ts';
 import type { Variant, VariantGroup } from './variant.ts';
 
 /*
@@ -29,6 +30,18 @@ export type Timeslot = readonly [
   offers: readonly Offer[],
   extra?: Extra,
 ];
+
+/** Returns whether a count was sent, under one of these names, and cannot be read. */
+export function isUncounted(count: number | null | undefined, extra: Extra | undefined, ...names: string[]): boolean {
+  return count == null && extra != null && names.some((name) => extra[name] != null);
+}
+
+/** Returns whether a retail price was sent, and cannot be read in the currency of the answer. */
+export function isUnpriced(price: number | null | undefined, extra: Extra | undefined): boolean {
+  if (price != null || extra == null) return false;
+  const { price_mediation: sent, currency } = extra;
+  return currency != null || (sent != null && !(isMembers(sent) && sent.total_retail_price_incl_vat == null));
+}
 
 /** Printed times by minute of the day, cached because they repeat. */
 const printedTimes: string[] = [];
@@ -79,6 +92,10 @@ export interface AvailabilityAnswer {
   readonly rest: Members;
   /** Number of negative retail prices that were rejected. The offers that they belong to are not sold. */
   readonly refused_prices?: number;
+  /** Dates of which some count cannot be read: they are stale, and checked before a sale. */
+  readonly uncounted?: ReadonlySet<string>;
+  /** Members that are there and cannot be read, with an example of each; undefined: none. */
+  readonly unread?: Examples | undefined;
 }
 
 /** The summary of a date for a calendar, without its slots. */

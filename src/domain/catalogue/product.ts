@@ -1,3 +1,4 @@
+import type { Examples } from '../service/unread.ts';
 import type { Image } from './image.ts';
 
 /**
@@ -5,12 +6,6 @@ import type { Image } from './image.ts';
  * and not sellable.
  */
 export type SaleStatus = 'enabled' | 'disabled' | 'unknown';
-
-/** Translates the service's `sale_status`. */
-export function saleStatus(value: unknown): SaleStatus {
-  if (value === 'available') return 'enabled';
-  return value === 'unavailable' ? 'disabled' : 'unknown';
-}
 
 /** Result of one read of a product (a list entry or the single-product read), in one language and one currency. */
 export interface ProductEntry {
@@ -44,4 +39,8 @@ export interface ProductEntry {
   readonly document: string;
   /** Number of its images and prices that were left out: see `publishable`; prices are never below zero. */
   readonly refused?: { readonly images: number; readonly prices: number };
+  /** Instant at which the first of its signed image addresses ends; undefined: none is known to end. */
+  readonly images_expire_at?: number | undefined;
+  /** Members that are there and cannot be read, with an example of each; undefined: none. */
+  readonly unread?: Examples | undefined;
 }

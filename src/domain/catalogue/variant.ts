@@ -1,3 +1,5 @@
+import type { Examples } from '../service/unread.ts';
+
 /** A purchasable option of a product: the service's JSON by its id. */
 export interface Variant {
   readonly variant_id: number;
@@ -8,6 +10,15 @@ export interface Variant {
 export interface VariantGroup {
   readonly group_id: number;
   readonly name: string;
+}
+
+/** Result of the variants read of a product. */
+export interface VariantsAnswer {
+  readonly variants: readonly Variant[];
+  /** Names of their groups. */
+  readonly groups: readonly VariantGroup[];
+  /** Members that are there and cannot be read, with an example of each; undefined: none. */
+  readonly unread?: Examples | undefined;
 }
 
 /**

@@ -1,4 +1,11 @@
-import { type DayForm, type Offer, slotTime, type Timeslot } from '../catalogue/availability.ts';
+import {
+  type DayForm,
+  isUncounted,
+  isUnpriced,
+  type Offer,
+  slotTime,
+  type Timeslot,
+} from '../catalogue/availability.ts';
 import { hasPassed, minuteOf, notBegun, withoutPassed } from '../catalogue/passed-times.ts';
 
 /*
@@ -48,6 +55,8 @@ const verdictOf = {
   'service-failed': 'unknown',
   /** The service answered for other dates than requested. */
   'other-dates': 'unknown',
+  /** A count or a price of what is wanted is in the answer, and cannot be read. */
+  unreadable: 'unknown',
   'service-refused': 'unknown',
   'key-refused': 'unknown',
   deadline: 'unknown',
@@ -119,7 +128,9 @@ export function standingOf(
   if (form[0] === 0) return refused('date-sold-out');
   const slots = form[2].filter(([time]) => wanted.time === null || slotTime(time) === wanted.time);
   if (slots.length === 0) return refused(wanted.time === null ? 'date-sold-out' : 'slot-gone');
-  const standings = slots.map((slot) => inSlot(wanted, slot, most)).sort(better);
+  const isUnlimited =
+    isUncounted(null, form[3], 'max_tickets_per_order') || isUncounted(form[0], form[3], 'availability');
+  const standings = slots.map((slot) => inSlot(wanted, slot, { most, isUnlimited })).sort(better);
   const [best = refused('date-sold-out')] = standings;
   const soldOut = wanted.time === null && best.reasons[0] === 'slot-gone';
   return soldOut ? refused('date-sold-out') : best;
@@ -131,7 +142,12 @@ export function isTimePast(time: string | null, minutes_passed: number): boolean
   return minute !== null && hasPassed(minute, minutes_passed);
 }
 
-function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number | null): OfferStanding {
+/** `isUnlimited`: the number of tickets of the date, or of one order, cannot be read. */
+function inSlot(
+  wanted: Wanted,
+  [time, places, offers, extra]: Timeslot,
+  { most, isUnlimited }: { readonly most: number | null; readonly isUnlimited: boolean },
+): OfferStanding {
   const reasons = new Set<CheckReason>();
   if (places === 0 || offers.every((offer) => offer[1] === 0)) return refused('slot-gone');
   for (const { variant_id, count } of wanted.variants) {
@@ -139,11 +155,28 @@ function inSlot(wanted: Wanted, [time, places, offers]: Timeslot, most: number |
     if (left === 0) reasons.add('variant-gone');
     else if (left < count) reasons.add('not-enough-tickets');
   }
+  if (isUnlimited || isUncounted(places, extra, 'availability') || isUnreadable(wanted, offers))
+    reasons.add('unreadable');
   const any = offers.reduce((sum, offer) => sum + leftOf(offer), 0);
   if (wanted.quantity > Math.min(places ?? Number.POSITIVE_INFINITY, any)) reasons.add('not-enough-tickets');
   if (most !== null && wanted.quantity > most) reasons.add('over-max-per-order');
   const sellable = reasons.size === 0;
   return { sellable, reasons: [...reasons], price: sellable ? priceOf(wanted, offers) : null, time: slotTime(time) };
+}
+
+/**
+ * Returns whether a count or the price of something wanted cannot be read. If no variant is named, all that are for sale
+ * are wanted, because any of them may be the cheapest.
+ */
+function isUnreadable({ variants }: Wanted, offers: readonly Offer[]): boolean {
+  const wanted =
+    variants.length === 0
+      ? offers.filter((offer) => offer[1] !== 0)
+      : offers.filter(([id]) => variants.some(({ variant_id }) => variant_id === id));
+  return wanted.some(
+    ([, tickets, price, , , , , extra]) =>
+      isUncounted(tickets, extra, 'max_tickets', 'max_orders') || isUnpriced(price, extra),
+  );
 }
 
 /** Returns the tickets left of a variant: 0 if it is not offered, infinite if no limit is stated. */

@@ -17,9 +17,9 @@ export function rateCheck(shown: OfferStanding | null, now: OfferStanding): Rati
   return shown.price === now.price ? 'right' : 'said-price';
 }
 
-/** Returns whether two reads contradict each other about the sale, so that neither counts. */
+/** Returns whether reads contradict each other about the sale, or could not be read, so that neither counts. */
 function isContradicted({ reasons }: OfferStanding): boolean {
-  return reasons.includes('sale-contradicted');
+  return reasons.includes('sale-contradicted') || reasons.includes('unreadable');
 }
 
 /** Error codes of the service for an order of something that is not available. */

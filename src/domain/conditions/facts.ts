@@ -1,3 +1,4 @@
+import type { UnreadableMember } from '../evidence/unreadable.ts';
 import type { HeldClaims } from '../evidence/words.ts';
 import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
@@ -35,6 +36,8 @@ export interface StoredFacts {
   readonly records: RecordFigures;
   /** Answers that repeatedly could not be used: of a list, or of many records; null if there are none. */
   readonly unusable: { readonly resource: string; readonly failure: string; readonly records: number } | null;
+  /** Members of latest answers that are there and cannot be read, the most common first. */
+  readonly unreadable: readonly UnreadableMember[];
   readonly subscriptions: readonly DeclaredFacts[];
   /** Products whose images were not confirmed for twelve days, and since when; null if there are none. */
   readonly images_unconfirmed: { readonly products: number; readonly since: number } | null;

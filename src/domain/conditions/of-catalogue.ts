@@ -2,6 +2,7 @@ import { counted, number } from '../../format.ts';
 import { otherDatesMany } from '../catalogue/answered-span.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
 import { isOverdue } from '../evidence/hold.ts';
+import { unreadableGrade, unreadableText } from '../evidence/unreadable.ts';
 import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
 import { ageLabel, isHeldOnly, isShortOnly, missedTargets, unsettled } from './ages.ts';
@@ -116,6 +117,19 @@ export const ofCatalogue = {
         `some images of ${counted(products, 'product')} are not published: their URLs are not http or https on public hosts`,
     ),
   },
+  'images-expire': {
+    about: 'Images',
+    headline: 'Some image addresses have expired too soon',
+    severity: 'warning',
+    means:
+      'the service signs some image addresses, and they end before the next read brings new ones. Nothing is hidden or read again for it',
+    todo: 'Set `images.files` to true and show the stored files, which do not expire; or shorten `cadence.products`',
+    found: fails(
+      'image-expiry',
+      (products) =>
+        `image addresses of ${number(products)} products end before their next read: show stored image files instead`,
+    ),
+  },
   'prices-refused': {
     about: 'Prices',
     headline: 'Negative prices have been refused',
@@ -127,6 +141,26 @@ export const ofCatalogue = {
       (products) =>
         `the service sent negative prices for ${counted(products, 'product')}: they are rejected, and what they belong to is not sold`,
     ),
+  },
+  'members-unreadable': {
+    about: 'Unread',
+    headline: 'Some members of answers have been unreadable',
+    severity: 'warning',
+    means:
+      'in more than one of a hundred answers a member is there and cannot be read: the service has begun to write it otherwise. It is never taken for the value that permits most. Where more answers change than by chance, they are failed reads, the mirror keeps what it showed, as `stale`, and this is an error',
+    todo: 'Run `catalogued probe`, and ask the service. If the new spelling stays, read it in an adapter (`service.adapter`); `catalogued explain PRODUCT` shows what one product lacks',
+    depends_on: keepsOld,
+    found: ({ unreadable }) => {
+      const grades = unreadable.map(unreadableGrade);
+      const told = unreadable.filter((_, index) => grades[index] !== 'line');
+      return told.length === 0
+        ? null
+        : {
+            since: Math.min(...told.map(({ since }) => since)),
+            says: told.map(unreadableText).join('; '),
+            severity: grades.includes('error') ? 'error' : 'warning',
+          };
+    },
   },
   'other-dates': {
     about: 'Dates',

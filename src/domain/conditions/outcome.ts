@@ -10,6 +10,7 @@ export type OperationKind =
   | 'image-list'
   | 'image-disk'
   | 'image-urls'
+  | 'image-expiry'
   | 'prices'
   | 'callback-address'
   | 'subscription-address';

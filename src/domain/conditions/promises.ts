@@ -41,6 +41,7 @@ export const promiseTable: readonly PromiseKind[] = [
   { promise: 'Storefronts can read the mirror', broken_by: ['readers-shut-out'] },
   { promise: 'Images are confirmed in time', broken_by: ['images-vanished', 'images-unverified'] },
   { promise: 'Dates are those that were asked for', broken_by: ['other-dates'] },
+  { promise: 'Every answer can be read', broken_by: ['members-unreadable'] },
   { promise: 'Nothing is held', broken_by: ['held'] },
   { promise: 'What a check finds is what was shown', broken_by: ['often-wrong'] },
   { promise: 'The newest backup can be restored', broken_by: ['backup-failing', 'backup-late', 'backup-unusable'] },

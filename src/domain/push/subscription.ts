@@ -113,17 +113,26 @@ function addressDifferences(address: AddressStanding | null): string[] {
 }
 
 /**
- * Statuses of broken subscriptions: the service's (specification §3), and ours for a missing one.
+ * Statuses of broken subscriptions: the service's (specification §3), words that mean the same elsewhere, and ours for a
+ * missing one.
  */
-const brokenStatuses: ReadonlySet<string> = new Set(['degraded', 'failed', 'cancelled', 'missing']);
+export const silentStatuses = [
+  'degraded', 'failed', 'cancelled', 'missing', 'canceled', 'suspended', 'revoked', 'disabled', 'inactive', 'paused',
+  'stopped', 'blocked', 'expired', 'deleted', 'terminated', 'deactivated', 'unsubscribed', 'error',
+] as const; // biome-ignore format: words
+const broken: ReadonlySet<string> = new Set(silentStatuses);
 
 /**
- * Returns whether a subscription of this status works. The service's name for a working status is not specified, so
- * every other status counts. `accepted` is ours, for an accepted PUT without a status. Null (never read or put) does
- * not work.
+ * Statuses that are known to work; `accepted` is ours, for an accepted PUT without a status. The service's name for it is
+ * not specified: any other word is relied on only once a delivery has arrived under it.
  */
+export const sendingStatuses = [
+  'active', 'accepted', 'enabled', 'working', 'ok', 'live', 'running', 'subscribed', 'verified', 'confirmed',
+] as const; // biome-ignore format: words
+
+/** Returns whether a subscription of this status is in order. Null (never read or put) is not. */
 export function isWorking(status: string | null): boolean {
-  return status !== null && !brokenStatuses.has(status);
+  return status !== null && !broken.has(status);
 }
 
 /** Returns whether a subscription sends nothing and is to be repaired. One that was never put is new, not broken. */

@@ -162,6 +162,8 @@ export interface ListAnswer {
   readonly total?: number | null;
   /** Rows of a full page, if the answer names them. */
   readonly page_size?: number | null;
+  /** Of variants: the groups that they belong to, each with `id` and `name`. */
+  readonly groups?: unknown;
 }
 
 /** Answers every other question. */

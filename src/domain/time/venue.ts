@@ -6,12 +6,25 @@ export interface VenueToday {
   readonly latest: string;
 }
 
-/** Returns the zone that the runtime knows under this IANA name, or null. */
+/** Cache of zones by the name that was sent: an answer names one for each of its timeslots. */
+const zones = new Map<string, string | null>();
+const zonesRemembered = 1_000;
+
+/** Returns the zone that the runtime knows under this IANA name in any case, in its own spelling; null: it knows none. */
 export function knownZone(name: unknown): string | null {
-  if (typeof name !== 'string' || name === '' || /^[+-]/.test(name)) return null;
+  if (typeof name !== 'string') return null;
+  const known = zones.get(name);
+  if (known !== undefined) return known;
+  const found = zoneOf(name.trim());
+  if (zones.size >= zonesRemembered) zones.clear();
+  zones.set(name, found);
+  return found;
+}
+
+function zoneOf(name: string): string | null {
+  if (name === '' || /^[+-]/.test(name)) return null;
   try {
-    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
-    return name;
+    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId;
   } catch {
     return null;
   }
@@ -81,6 +94,12 @@ export function zoneOffsets(timezone: string | null, now: number, until: number)
     offsets.push({ valid_from: next.epochMilliseconds, offset_minutes: next.offsetNanoseconds / 60e9 });
     at = next;
   }
+}
+
+/** Returns the offset of a zone's clocks from UTC, in minutes, at a minute of a date there. */
+export function offsetOn(timezone: string, date: string, minute: number): number {
+  const at = Temporal.PlainDate.from(date).toPlainDateTime().add({ minutes: minute });
+  return at.toZonedDateTime(timezone).offsetNanoseconds / 60e9;
 }
 
 /**

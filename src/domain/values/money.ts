@@ -40,16 +40,21 @@ export function minorUnits(text: string, currency: string): number | null {
 
 /** With up to fifteen digits, no other number is nearest to the same decimal. */
 const exactBelow = 1e15;
+/** Error that a sum of a few amounts may have: in units of the last place of a double, and of a minor unit. */
+const mostOff = { places: 8, ofUnit: 1e-6 };
 
 /**
- * Returns a function like `minorUnits`, for numbers as they are printed. It prints only the unusual ones, because an
+ * Returns a function like `minorUnits` for JSON numbers. A number within double precision of a minor unit is that minor
+ * unit: a service that adds 19.99 and 20.00 writes 39.989999999999995. It prints only the unusual ones, because an
  * answer has a thousand.
  */
 export function minorUnitsIn(currency: string): (value: number) => number | null {
   const scale = 10 ** (minorUnitExponent(currency) ?? Number.NaN);
   return (value) => {
     const amount = Math.round(value * scale);
-    if (Math.abs(amount) < exactBelow && amount / scale === value) return amount + 0;
+    const off = Math.abs(amount / scale - value);
+    const isNear = off <= mostOff.places * Number.EPSILON * Math.abs(value) && off * scale <= mostOff.ofUnit;
+    if (Math.abs(amount) < exactBelow && isNear) return amount + 0;
     return minorUnits(String(value), currency);
   };
 }

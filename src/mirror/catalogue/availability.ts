@@ -35,7 +35,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
 
   const store: AvailabilityTables['store'] = (read, answer) => {
     const { product_id, currency, from } = read;
-    const { covered_to: to, max_tickets_per_order, variants } = answer;
+    const { covered_to: to, max_tickets_per_order, variants, uncounted = new Set() } = answer;
     const counts = { changed: 0, noticed: [] as string[], added: 0 };
     if (to < from) return counts;
     const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
@@ -44,7 +44,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
     const dates = datesBetween(from, to).filter((date) => !isNewer(date));
     const dated = { ...read, ...settingOf(product_id), most: max_tickets_per_order };
     const moved: string[] = [];
-    for (const [date, window_id] of put({ max_tickets_per_order, variant_ids }, dates)) {
+    for (const [date, window_id] of put({ max_tickets_per_order, variant_ids }, dates, uncounted)) {
       const before = stored.get(date);
       const key = { product_id, currency, date };
       const { differs, noticed } = days.store(key, answer.days.get(date), before, { ...dated, window_id });

@@ -17,7 +17,7 @@ import { type ListPlaceTable, listPlaceTable } from './search/list-places.ts';
 import { searchTable } from './search.ts';
 import { type TagTables, tagTables } from './tags.ts';
 import { type VariantTables, variantTables } from './variants.ts';
-import { zoneTable } from './zones.ts';
+import { type ZoneTable, zoneTable } from './zones.ts';
 
 /** Tables of the products: the service's answers about them, and the rows that shops read. */
 export interface CatalogueTables {
@@ -34,6 +34,8 @@ export interface CatalogueTables {
   readonly categories: CategoryTable;
   readonly languages: LanguageTable;
   readonly listPlaces: ListPlaceTable;
+  /** Zones of products. */
+  readonly zones: Pick<ZoneTable, 'own' | 'move'>;
   /** Writes all zones again, for the years around now. */
   writeZones(now: Instant): void;
   /** Does so where the clocks of one were changed since. */
@@ -65,5 +67,6 @@ export function catalogueTables(
     listPlaces: listPlaceTable(writes),
     writeZones: zones.write,
     renewZones: zones.renew,
+    zones: { own: zones.own, move: zones.move },
   };
 }

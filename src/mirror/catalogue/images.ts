@@ -1,5 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import { type Image, mayShow } from '../../domain/catalogue/image.ts';
+import { unsigned } from '../../domain/catalogue/signed-address.ts';
 import { type ChangeKind, changedFields } from '../../domain/changes/change.ts';
 import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
@@ -58,12 +59,14 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
         if (before_at === null) others.push(image_key);
         if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
         const of = { product_id, image_key };
+        put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
+        // Another signature of the same address is stored, and is no change.
+        if (row?.withdrawn_at === null && row.position === image.position && isSame(row, image)) continue;
         if (row !== undefined && row.credit !== credit) ledger.credited(of, { old: row.credit, new: credit }, sent_at);
         if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
         else if (row.credit !== credit && !hidden)
           tell('image_credit_changed', { image_key, old: row.credit, new: credit });
         if (row !== undefined && row.withdrawn_at !== null) ledger.returned(of, sent_at);
-        put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
         changed = true;
       }
       for (const row of rows.values()) {
@@ -108,9 +111,17 @@ function putting(db: Writes) {
   });
 }
 
+/** Returns whether two documents of an image are the same but for signatures of its addresses. */
+function isSame(row: Pick<Row, 'document'>, { document }: Pick<Image, 'document'>): boolean {
+  return row.document === document || unsigned(row.document) === unsigned(document);
+}
+
 /** Returns whether an image that stands differs in anything but its credit, whose change has a kind of its own. */
 function differsBesideCredit(row: Row, { position, document, credit }: Image): boolean {
   if (row.position !== position) return true;
-  if (row.document === document) return false;
-  return row.credit === credit || changedFields(row.document, document).some((name) => !/^credits?$/.test(name));
+  if (isSame(row, { document })) return false;
+  return (
+    row.credit === credit ||
+    changedFields(unsigned(row.document), unsigned(document)).some((name) => !/^credits?$/.test(name))
+  );
 }

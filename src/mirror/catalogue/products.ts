@@ -29,7 +29,7 @@ export interface ProductPorts {
   readonly shown: ShownProducts;
   readonly search: SearchTable;
   readonly images: ImageLedger;
-  readonly zones: Pick<ZoneTable, 'add'>;
+  readonly zones: Pick<ZoneTable, 'add' | 'ofSlots' | 'ofCity'>;
 }
 
 export function productTables(db: Writes, ports: ProductPorts): ProductTables {

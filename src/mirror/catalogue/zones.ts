@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { zoneOffsets } from '../../domain/time/venue.ts';
+import { knownZone, zoneOffsets } from '../../domain/time/venue.ts';
 import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -14,6 +14,14 @@ export interface ZoneTable {
   renew(now: Instant): void;
   /** A product has come into this zone. */
   add(timezone: string | null, now: Instant): void;
+  /** Returns the zone that the timeslots of a product name; null: they name none. */
+  ofSlots(product_id: number): string | null;
+  /** Returns the zone that a product itself names; null: it names none. */
+  own(product_id: number): string | null;
+  /** Returns the zone of most products of a city; null: none is known. */
+  ofCity(city_id: number): string | null;
+  /** Moves a product into the zone that its timeslots name. */
+  move(product_id: number, timezone: string, now: Instant): void;
 }
 
 export function zoneTable(db: Writes): ZoneTable {
@@ -43,14 +51,55 @@ export function zoneTable(db: Writes): ZoneTable {
     for (const zone of new Set([...zones.all(), null])) store(zone, now);
     ofProducts.run();
   };
+  const ofSlots = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('slot_day')
+      .select(sql<string | null>`json_extract(rest, '$[1]')`.as('timezone'))
+      .where('product_id', '=', product_id)
+      .limit(1),
+  );
+  const own = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_product_text')
+      .select(sql<string | null>`json_extract(coalesce(list_document, detail_document), '$.timezone')`.as('timezone'))
+      .where('product_id', '=', product_id)
+      .limit(1),
+  );
+  const ofCity = db.values(({ city_id }: Bound<{ city_id: number }>) =>
+    query
+      .selectFrom('_product')
+      .select('timezone')
+      .where('city_id', '=', city_id)
+      .where('withdrawn_at', 'is', null)
+      .where('timezone', 'is not', null)
+      .groupBy('timezone')
+      .orderBy(({ fn }) => fn.countAll(), 'desc')
+      .orderBy('timezone')
+      .limit(1),
+  );
+  const move = db.change(({ product_id, timezone }: Bound<{ product_id: number; timezone: string }>) =>
+    query
+      .updateTable('_product')
+      .set({ timezone })
+      .where('product_id', '=', product_id)
+      .where('timezone', 'is not', timezone),
+  );
+  const add = (zone: string | null, now: Instant) => {
+    if (known.get({ timezone: zone ?? '' }) === undefined) store(zone, now);
+  };
   return {
+    ofSlots: (product_id) => knownZone(ofSlots.get({ product_id })),
+    own: (product_id) => knownZone(own.get({ product_id })),
+    ofCity: (city_id) => ofCity.get({ city_id }) ?? null,
+    move: (product_id, timezone, now) => {
+      add(timezone, now);
+      move.run({ product_id, timezone });
+    },
     write,
     renew: (now) => {
       if (passed.get({ now }) !== undefined) write(now);
     },
-    add: (zone, now) => {
-      if (known.get({ timezone: zone ?? '' }) === undefined) store(zone, now);
-    },
+    add,
   };
 }
 

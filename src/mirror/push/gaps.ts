@@ -1,8 +1,9 @@
 import { type Instant, instant } from '../../clock.ts';
+import { silentStatuses } from '../../domain/push/subscription.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { silentStatuses, working } from './covering.ts';
+import { working } from './covering.ts';
 
 export type Gap = Tables['_gap'];
 

@@ -74,6 +74,7 @@ export const ownTables = [
   '_short_list',
   '_signal',
   '_unpriced',
+  '_unreadable',
   '_walk',
   '_walk_row',
 ] as const;

@@ -66,6 +66,7 @@ export interface Tables {
   _claim: { subject: Is['subject']; resource: Is['resource']; product_id: number; edition: string; part: number; shown: number | null; said: number | null; first_at: Instant; last_at: Instant; held_at: Instant | null; applied_at: Instant | null };
   _held: { subject: Is['subject']; opened_at: Instant; state: Is['_held.state']; next_at: Instant; sampled_at: Instant | null; sample: string; shares: string; decision: Is['_held.decision'] | null; decided_until: Is['decided_until'] | null; ended_at: Instant | null };
   policies: { resource: 'products' | 'product_prices' | 'product_detail' | 'checkout_information' | 'variants' | 'experiences' | 'tags' | 'images' | 'availability' | 'day_prices'; state: 'fresh' | 'stale' | 'expired' | 'unknown'; action: 'show' | 'show_as_from' | 'check_first' | 'hide'; expires_after: number | null; reason: string };
+  _unreadable: { resource: Is['resource']; member: string; product_id: number; edition: string; part: number; example: string; first_at: Instant; last_at: Instant; kept: 0 | 1 };
 }
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */

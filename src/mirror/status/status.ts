@@ -117,6 +117,7 @@ export function statusOf(db: Database): (now: Instant) => MirrorStatus {
     ...unconfirmed(instant(now)),
     ...records(),
     unusable: unusable(),
+    unreadable: evidence.unread.members(),
     freshness: freshness.all(),
     held: evidence.held(),
     contradicted: contradicted(),

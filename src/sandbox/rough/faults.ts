@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '../../clock.ts';
 import { pick, roll, sequence } from '../random.ts';
-import { type LieKind, type LieTerms, lied, lieKinds } from './lies.ts';
+import { type LieKind, type LieTerms, lied, lieKinds, spellingNames } from './lies.ts';
 import { oneOf, refuseSettings, share, type Values } from './values.ts';
 
 /** Injected faults in the manner of Toxiproxy's toxics, and answers with missing or renamed members. */
@@ -52,10 +52,10 @@ export interface FaultRule extends LieTerms {
   readonly body?: string;
   /**
    * For `without`: the member to remove from all objects of the answer. For `renamed`: the member to rename in the rows
-   * of a list.
+   * of a list. For `respelt`: the path of the member in a record.
    */
   readonly member?: string;
-  /** For `renamed`: the new name of the member. */
+  /** For `renamed`: the new name of the member. For `respelt`: the spelling; absent: `body` replaces the value. */
   readonly as?: string;
   /**
    * Number of rows of the page. `renamed`: the first rows that are changed (absent: all). `fewer-rows`: the rows that
@@ -214,9 +214,20 @@ export function refuseFaults(given: unknown): string | null {
 }
 
 /** Returns what a fault needs and does not say; null: it says everything. */
-function lackedBy({ kind, member }: Partial<FaultRule>): string | null {
+function lackedBy({ kind, member, as, body }: Partial<FaultRule>): string | null {
   if (kind === undefined) return 'it has no kind';
+  if (kind === 'respelt' && (member === undefined || !isSpelling(as, body)))
+    return `respelt needs the path of a member, and as one of ${spellingNames.join(', ')}, or body with JSON`;
   return kind === 'without' && member === undefined ? 'without needs the member to leave out, such as "id"' : null;
+}
+
+function isSpelling(as: string | undefined, body: string | undefined): boolean {
+  if (as !== undefined) return spellingNames.includes(as);
+  try {
+    return body !== undefined && JSON.parse(body) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 function isPattern(value: unknown): boolean {

@@ -8,6 +8,11 @@ export interface LieTerms {
   readonly amount?: number;
   /** For `currency`: the currency code in place of the correct one. */
   readonly currency?: string;
+  /** For `respelt`: the path of a member in a record, like `dates[].availability`. */
+  readonly member?: string;
+  /** For `respelt`: the spelling; absent: the JSON of `body` takes the place of the value. */
+  readonly as?: string;
+  readonly body?: string;
 }
 
 /**
@@ -29,11 +34,59 @@ const lies = {
   currency: (record, { currency }) => changed(record, (name, value) => (name === 'currency' ? currency : value)),
   'no-texts': (record) =>
     changed(record, (name, value) => (typeof value === 'string' && texts.has(name) ? null : value)),
+  respelt: (record, { member = '', as, body = 'null' }) => {
+    const spell = as === undefined ? () => JSON.parse(body) as unknown : (spellings[as] ?? ((value) => value));
+    return replaced(record, member.split('.'), spell);
+  },
   'no-variants': (record) => ('variants' in record && !('dates' in record) ? { ...record, variants: [] } : record),
 } as const satisfies Readonly<Record<string, (record: Members, terms: LieTerms) => Members>>;
 
 export type LieKind = keyof typeof lies;
 export const lieKinds = Object.keys(lies) as LieKind[];
+
+/** Other ways to write the same value. A value that a spelling does not fit stays. */
+const spellings: Readonly<Record<string, (value: unknown) => unknown>> = {
+  text: (value) => (typeof value === 'number' || typeof value === 'boolean' ? String(value) : value),
+  number: (value) => (typeof value === 'boolean' ? Number(value) : value),
+  yes: (value) => (typeof value === 'boolean' ? (value ? 'Yes' : 'No') : value),
+  upper: (value) => (typeof value === 'string' ? value.toUpperCase() : value),
+  lower: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
+  seconds: (value) => (isTime(value) ? `${value}:00` : value),
+  short: (value) => (isTime(value) ? value.replace(/^0/, '') : value),
+  halves: (value) => (isTime(value) ? halfDay(value) : value),
+  sum: (value) => (typeof value === 'number' && value > 0 ? value - value * Number.EPSILON : value),
+  named: (value) => (typeof value === 'string' ? { name: value } : value),
+  list: (value) => (typeof value === 'string' ? [value] : value),
+};
+export const spellingNames = Object.keys(spellings);
+
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && /^\d\d:\d\d$/.test(value);
+}
+
+/** Returns a time on a clock of twelve hours. */
+function halfDay(time: string): string {
+  const hour = Number(time.slice(0, 2));
+  return `${hour % 12 === 0 ? 12 : hour % 12}${time.slice(2)} ${hour < 12 ? 'AM' : 'PM'}`;
+}
+
+/** Returns a copy in which the values at a path are spelt otherwise. `name[]` stands for each element of a list. */
+function replaced(
+  record: Members,
+  [step = '', ...path]: readonly string[],
+  spell: (value: unknown) => unknown,
+): Members {
+  const name = step.replace(/\[\]$/, '');
+  const value = record[name];
+  if (value === undefined) return record;
+  const inside = (each: unknown) =>
+    path.length === 0 ? spell(each) : isRecord(each) ? replaced(each, path, spell) : each;
+  return { ...record, [name]: step.endsWith('[]') && Array.isArray(value) ? value.map(inside) : inside(value) };
+}
+
+function isRecord(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 const noDates = { dates: [], variants: [] };
 const closed = {

@@ -80,6 +80,21 @@ export const kind: Quirks = {
   list_end: 'ends',
 };
 
+/** Members with another spelling that means the same. */
+const spellings = [
+  ['sale_status', 'upper'], ['price', 'text'], ['timezone', 'lower'], ['images[].credit', 'named'],
+  ['has_timeslots', 'yes'], ['has_dynamic_pricing', 'number'], ['sales_enabled', 'text'], ['max_tickets_per_order', 'text'],
+  ['dates[].availability', 'text'], ['dates[].timeslots[].time', 'halves'], ['dates[].timeslots[].timezone', 'lower'],
+  ['dates[].timeslots[].availability', 'text'], ['dates[].timeslots[].variants[].max_tickets', 'text'],
+  ['dates[].timeslots[].variants[].price_mediation.total_retail_price_incl_vat', 'sum'],
+] as const; // biome-ignore format: a table
+const respelt = spellings.map(
+  ([member, as], index): FaultRule => ({
+    kind: 'respelt',
+    ...{ member, as, share: 0.5, flap_ms: 3 * 3_600_000, from_ms: index * 600_000 },
+  }),
+);
+
 /** All quirks that can be combined, each realistic. */
 export const all: Quirks = {
   cached_ms: 6_000,
@@ -92,6 +107,8 @@ export const all: Quirks = {
     { kind: 'status', status: 503, of: 'answers', share: 0.01 },
     { kind: 'status', status: 429, of: 'answers', share: 0.005 },
     { kind: 'reset', of: 'answers', share: 0.005 },
+    // The same values, spelt otherwise: half of the products come and go every three hours, so both spellings meet.
+    ...respelt,
   ],
   limit: 30,
   endpoints: 'specification',

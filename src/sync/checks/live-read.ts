@@ -40,6 +40,12 @@ export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCal
     logNoAnswer(ports, key, read);
     if (read.kind === 'refused') return await judgeRefusal(ports, call, read);
     call.sent('no');
+    // The same would be answered again.
+    if (read.kind === 'failed' && read.code === 'members-unreadable') {
+      const result = unanswered('unreadable');
+      call.settle(result);
+      return result;
+    }
     // A failed read is repeated while a waiter has time left.
     if (read.kind === 'failed') failures += 1;
     const rests = read.kind === 'throttled' ? (read.rests?.until ?? 0) - clock.now() : 0;

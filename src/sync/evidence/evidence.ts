@@ -1,5 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import {
+  appliedCountsMs,
   askAgainAt,
   judgeClaim,
   type Kind,
@@ -24,11 +25,14 @@ import {
   stateAfterSample,
   toldAfterMs,
 } from '../../domain/evidence/hold.ts';
+import { isNewSpelling, readAgainAfter } from '../../domain/evidence/unreadable.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
+import type { Examples } from '../../domain/service/unread.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
-import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync } from '../records/context.ts';
+import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadFailure } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -54,6 +58,8 @@ const countedMs = 60_000;
 export class Evidence implements ClaimJudge {
   readonly #ports: Sync;
   readonly #able = new Map<Subject, { readonly at: number; readonly able: number }>();
+  /** Records of each resource that were ever read, counted like `#able`. */
+  readonly #readable = new Map<Resource, { readonly at: number; readonly able: number }>();
   /** Instant at which the last confirming read is due. Confirming reads are spread over their share of the rate. */
   #asked_at = 0;
 
@@ -120,6 +126,55 @@ export class Evidence implements ClaimJudge {
     if (because === 'held') this.#hold(next);
     const isAsked = because === 'said-once' && decides;
     return { kind: 'keep', next: isAsked ? { at: this.#askAgainAt(sent_at), reason: 'claimed' } : null };
+  }
+
+  judgeUnread(
+    record: RecordKey,
+    unread: Examples | undefined,
+    { sent_at, isRead }: { readonly sent_at: Instant; readonly isRead: boolean },
+  ): UnreadFailure | null {
+    const table = this.#evidence.unread;
+    const stored = new Map(table.ofRecord(record).map((row) => [row.member, row]));
+    for (const row of stored.values()) if (unread?.has(row.member) !== true) table.drop(row);
+    if (unread === undefined) return null;
+    const { resource } = record;
+    const rows = [...unread].map(([member, example]) => {
+      const before = stored.get(member);
+      const first_at = before?.first_at ?? sent_at;
+      // What was never readable is not lost, and what was stored so is no news.
+      const kept = (before?.kept ?? (isRead ? 1 : 0)) as 0 | 1;
+      return { ...keyOf(record), member, example, first_at, last_at: sent_at, kept };
+    });
+    for (const row of rows) table.note(row);
+    const since = instant(sent_at - appliedCountsMs);
+    const [lost] = rows.filter(
+      ({ member, kept }) =>
+        kept === 1 &&
+        isNewSpelling({ able: this.#ableToRead(resource), claiming: table.claiming({ resource, member, since }) }),
+    );
+    if (lost === undefined) {
+      for (const row of rows) if (row.kept === 1) table.note({ ...row, kept: 0 });
+      return null;
+    }
+    const now = this.#now();
+    const product = this.#ports.mirror.catalogue.products.find(record.product_id);
+    const window =
+      product === null ? null : datesOf(this.#ports.policy.of(product.category), product, record.part, now);
+    this.#evidence.markHeld(record, now, window);
+    const { member, example } = lost;
+    const message = `${member} cannot be read any more: ${example}`;
+    const claiming = table.claiming({ resource, member, since });
+    const again_ms = readAgainAfter(claiming, this.#ports.budget().rate) * (1 + this.#ports.chance());
+    return { kind: 'failed', code: 'members-unreadable', message, again_ms: Math.round(again_ms) };
+  }
+
+  #ableToRead(resource: Resource): number {
+    const now = this.#now();
+    const known = this.#readable.get(resource);
+    if (known !== undefined && now >= known.at && now - known.at < countedMs) return known.able;
+    const able = this.#evidence.unread.able(resource);
+    this.#readable.set(resource, { at: now, able });
+    return able;
   }
 
   get #evidence() {
@@ -212,9 +267,10 @@ export class Evidence implements ClaimJudge {
   look(): void {
     const holds = this.#evidence.holds();
     // Without holds and claims no transaction is needed, so it does not wait for other writers.
-    if (holds.length === 0 && !this.#evidence.isAny()) return;
+    if (holds.length === 0 && !this.#evidence.isAny() && this.#evidence.unread.members().length === 0) return;
     this.#ports.mirror.transaction(() => {
       this.#evidence.prune(this.#now());
+      this.#evidence.unread.prune();
       for (const each of holds) this.#lookAt(each);
     });
   }

@@ -10,12 +10,13 @@ import {
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
+import { offsetOn } from '../../domain/time/venue.ts';
 import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
-import type { Commit, Sync, SyncPorts } from '../records/context.ts';
+import type { Commit, Sync, SyncPorts, UnreadFailure } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -145,6 +146,8 @@ class WindowRead {
   /** True: a stored answer changed the mirror. `#noticed` has the dates whose change a shopper would notice. */
   #changed = false;
   readonly #noticed: string[] = [];
+  /** Members that its answers had and that cannot be read, with an example of each. */
+  readonly #unread = new Map<string, string>();
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
   #look: Due | null = null;
 
@@ -191,6 +194,8 @@ class WindowRead {
     const [language] = policy.extent.languages;
     const question = { product_id, language, currency, from, to, known_hash, signal, begins };
     const reading = await upstream.availability(question);
+    const lost = await this.#lostOf(reading);
+    if (lost !== null) return lost;
     const off_at = offSaleAt(reading, clock);
     if (off_at !== null) {
       const { commit, late = () => undefined } = this.#options;
@@ -220,6 +225,24 @@ class WindowRead {
     // Asks again, without the hash: the answer is then compared with the mirror day by day.
     else this.#known_hash = null;
     return null;
+  }
+
+  /** Returns the failure of an answer in which too much cannot be read any more; null: it can be used. */
+  async #lostOf(reading: Reading<AvailabilityAnswer>): Promise<UnreadFailure | null> {
+    const { evidence, mirror, clock } = this.#ports;
+    const answered_at = reading.kind === 'unchanged' ? reading.sent_at : offSaleAt(reading, clock);
+    if (reading.kind !== 'read' && answered_at === null) return null;
+    const record = this.#record;
+    if (reading.kind === 'read') {
+      for (const [member, example] of reading.value.unread ?? []) this.#unread.set(member, example);
+      const contradiction = contradictedZone(reading.value, mirror.catalogue.zones.own(record.product_id));
+      if (contradiction !== null) this.#unread.set('dates[].timeslots[].timezone', contradiction);
+    }
+    const all = this.#unread.size === 0 ? undefined : this.#unread;
+    if (all === undefined && mirror.evidence.unread.ofRecord(record).length === 0) return null;
+    const sent_at = instant(reading.kind === 'read' ? reading.sent_at : (answered_at ?? clock.now()));
+    const by = { sent_at, isRead: record.fetched_at !== null };
+    return this.#options.commit(() => evidence.judgeUnread(record, all, by), 'changed');
   }
 
   #commit<Result>(reading: Answered, { from }: Dates, work: () => Result): Promise<Result> {
@@ -254,7 +277,8 @@ class WindowRead {
     }
     this.#sent_at ??= sent_at;
     this.#called_at ??= reading.called_at ?? sent_at;
-    this.#body_hash = hasAll ? reading.hash : null;
+    // An answer that cannot be read completely is read again whole: what is told of it stays true.
+    this.#body_hash = hasAll && (answer === null || answer.unread === undefined) ? reading.hash : null;
     this.#shows = hasAll ? verdict.shows : null;
     this.#look = soonest([this.#look, verdict.next]);
     const { changed, noticed } = this.#storeDays(reading, dates.from);
@@ -346,6 +370,8 @@ class WindowRead {
     // Past dates are dropped first: the answer covers the rest of their window, and variants sold only on past dates are
     // not listed.
     if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
+    const zone = zoneIn(reading.value);
+    if (zone !== null) mirror.catalogue.zones.move(product_id, zone, now);
     const days = mirror.catalogue.availability.store(meta, reading.value);
     const listed = mirror.catalogue.availability.variantIds(product_id);
     const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
@@ -390,6 +416,19 @@ class WindowRead {
       }
     }
   }
+}
+
+/** Returns the zone that the timeslots of an answer name; null: they name none. */
+function zoneIn({ days }: AvailabilityAnswer): string | null {
+  for (const [, zone] of days.values()) if (zone !== null) return zone;
+  return null;
+}
+
+/** Returns how the zone of timeslots contradicts that of their product; null: both have the same clocks. */
+function contradictedZone(answer: AvailabilityAnswer, own: string | null): string | null {
+  const [zone, [date] = []] = [zoneIn(answer), [...answer.days.keys()]];
+  if (zone === null || own === null || date === undefined || zone === own) return null;
+  return offsetOn(zone, date, 0) === offsetOn(own, date, 0) ? null : `"${zone}" beside "${own}" of the product`;
 }
 
 /** Returns whether the mirror holds this repeated answer. */

@@ -6,7 +6,7 @@ import { lookForMembers } from '../notifications/looks.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOfRecord, reschedule } from '../records/reschedule.ts';
-import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
+import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /**
  * Refreshes the checkout information of a product: weekly, daily if its prices are dynamic (specification §1 rule 3).
@@ -28,6 +28,8 @@ export async function refreshCheckoutInformation(
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
       const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
+      const lost = lostOf(ports, record, reading);
+      if (lost !== null) return lost;
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence) };
       const stored = mirror.catalogue.checkoutInformation.document(record);
       const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
@@ -38,11 +40,12 @@ export async function refreshCheckoutInformation(
       if (changed) assignCategory(ports, product_id);
       // If prices turn out to be dynamic, they are read more often from now on.
       if (dynamic !== known?.has_dynamic_pricing) reschedule(ports, product_id);
+      const body_hash = reading.kind === 'read' && reading.value.unread !== undefined ? null : hash;
       return settleStored(ports, record, {
         sent_at,
         called_at,
         changed,
-        body_hash: hash,
+        body_hash,
         cadence,
         sooner: soonest([lookForMembers(ports, product_id, 'checkout_information', language), verdict.next]),
       });

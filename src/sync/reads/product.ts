@@ -17,7 +17,7 @@ import type { Sync, SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
-import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
+import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
 export async function refreshProductDetail(
@@ -45,8 +45,10 @@ export function storeProductDetail(
   const { language, currency } = detailEdition(record.edition, policy.extent);
   const { sent_at, called_at = sent_at, hash, value } = reading;
   pathAnswered(ports, 'product', sent_at);
-  noteRefused(ports, refusedOf([value]), clock.now());
+  const lost = lostOf(ports, record, reading);
+  if (lost !== null) return lost;
   const known = mirror.catalogue.products.find(product_id);
+  noteRefused(ports, refusedOf([value], sent_at + productCadence(policy, known)), clock.now());
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
   const further = currency !== firstCurrency;
   const primaryEdition = { language: firstLanguage, currency: firstCurrency };

@@ -2,7 +2,7 @@ import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
-import { type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
+import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes the variants of a product: this read decides which exist. */
 export async function refreshVariants(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
@@ -23,17 +23,21 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   };
   return commit(
     () => {
+      const lost = lostOf(ports, record, reading);
+      if (lost !== null) return lost;
       const shown = mirror.catalogue.variants.count(record);
-      const said = reading.kind === 'read' ? reading.value.length : shown;
+      const said = reading.kind === 'read' ? reading.value.variants.length : shown;
       const verdict = ports.evidence.judge(record, [{ subject: 'variants', shown, said }], read);
       if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.catalogue.variants.confirm(read);
-      const changed = reading.kind === 'read' && mirror.catalogue.variants.store(read, reading.value, new Set());
+      const changed =
+        reading.kind === 'read' &&
+        mirror.catalogue.variants.store({ ...read, groups: reading.value.groups }, reading.value.variants, new Set());
       return settleStored(ports, record, {
         sent_at,
         called_at,
         changed,
-        body_hash: hash,
+        body_hash: reading.kind === 'read' && reading.value.unread !== undefined ? null : hash,
         cadence,
         sooner: verdict.next,
         shows: said > 0,

@@ -98,7 +98,7 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       return upstream.productPage(page, language, currency, signal);
     },
     store: (page, { number, sent_at, called_at = sent_at, started_at }) => {
-      noteRefused(ports, refusedOf(page.entries), started_at);
+      noteRefused(ports, refusedOf(page.entries, sent_at + listCadence(policy.cadence)), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
       if (primary && ordered)
         mirror.catalogue.listPlaces.note(
@@ -226,6 +226,9 @@ function storeEntry(
   const known = mirror.catalogue.products.find(product_id);
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
+  const isRead = known !== null && mirror.catalogue.products.isVisible(product_id);
+  if (ports.evidence.judgeUnread(place, entry.unread, { sent_at, isRead }) !== null)
+    return { differs: false, ask: null };
   const verdict = judgeEntry(ports, entry, read);
   const ask = verdict.next;
   if (ask !== null) askReads(ports, [place], [product_id], ask);

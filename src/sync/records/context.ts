@@ -10,6 +10,7 @@ import type { NewsBudget } from '../../domain/push/news.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
 import type { Siblings } from '../../domain/schedule/siblings.ts';
+import type { Examples } from '../../domain/service/unread.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { StaleAfter } from '../../mirror/schedule/stale.ts';
@@ -101,10 +102,28 @@ export interface ClaimVerdict {
 export interface ClaimJudge {
   /** Decides in a transaction whether an answer about a record is stored: completely, or not at all. */
   judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict;
+  /**
+   * Decides in a transaction about an answer with members that cannot be read. `isRead`: an earlier answer about the
+   * record was stored. Returns why it counts as a failed read, of which the mirror keeps what it showed; null: it is stored.
+   */
+  judgeUnread(
+    record: RecordKey,
+    unread: Examples | undefined,
+    by: { readonly sent_at: Instant; readonly isRead: boolean },
+  ): UnreadFailure | null;
   /** Draws and judges the samples of the holds, and ends holds that are over. Run once a minute. */
   look(): void;
   /** Records a person's decision about holds. Returns the subjects. */
   decide(kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[];
+}
+
+/** A failed read, because too many records have begun to have a member that cannot be read. */
+export interface UnreadFailure {
+  readonly kind: 'failed';
+  readonly code: 'members-unreadable';
+  readonly message: string;
+  /** Milliseconds after which the record is read again. */
+  readonly again_ms: number;
 }
 
 export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;

@@ -5,12 +5,13 @@ import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { type Due, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
+import type { Examples } from '../../domain/service/unread.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { noteAnswer } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
 import { dueAfterRead } from './call-value.ts';
-import type { Sync } from './context.ts';
+import type { Sync, UnreadFailure } from './context.ts';
 import { decideGone, decidesAbsence } from './deciding-reads.ts';
 import { noteSiblings } from './siblings.ts';
 
@@ -45,7 +46,8 @@ export type Refreshed =
  */
 export type NoAnswer =
   | Exclude<Reading<never>, { kind: 'read' | 'unchanged' }>
-  | { readonly kind: 'failed'; readonly code: 'other-dates' | 'capped'; readonly message: string };
+  | { readonly kind: 'failed'; readonly code: 'other-dates' | 'capped'; readonly message: string }
+  | UnreadFailure;
 
 /** An answered read, with the facts that its record's schedule needs. */
 export interface StoredRead {
@@ -203,6 +205,22 @@ export function noteTold({ mirror }: Sync, record: RecordFacts, at: Instant): vo
   mirror.schedule.records.told(record, at, afterVisit(believed(record), at - fetched_at, true, priorOf(record)));
 }
 
+/**
+ * Records the failure of an answer in which too much cannot be read any more, in the transaction that would store it.
+ * Null: it can be used.
+ */
+export function lostOf(
+  ports: Sync,
+  record: RecordFacts,
+  reading: Extract<Reading<{ readonly unread?: Examples | undefined }>, { kind: 'read' | 'unchanged' }>,
+): Extract<Refreshed, { kind: 'failed' }> | null {
+  const by = { sent_at: reading.sent_at, isRead: record.fetched_at !== null };
+  const unread = reading.kind === 'unchanged' ? undefined : reading.value.unread;
+  const lost = ports.evidence.judgeUnread(record, unread, by);
+  if (lost !== null) recordFailure(ports, record, { ...lost, final: true });
+  return lost;
+}
+
 /** Milliseconds after which a refused record is requested again while the reach of the refusal is unknown. */
 const unknownReachMs = 60_000;
 
@@ -228,11 +246,13 @@ export async function settleFailure(
   const isExcused = isRefused && (to === 'unknown' || refuses('key', reading));
   const code = isExcused ? `${refusedCode}${reading.status}` : reading.code;
   // The service would give a wrong-range answer again, so a waiting resync does not wait for that.
-  const final = isRefused || code === 'other-dates';
+  const final = isRefused || code === 'other-dates' || code === 'members-unreadable';
   const gone = isRefused && (reading.status === 404 || reading.status === 410);
   if (to === 'unknown') recordFailure(ports, record, { code, message, final: false, again_ms: unknownReachMs });
-  else if (!gone || record.product_id === 0) recordFailure(ports, record, { code, message, final });
-  else
+  else if (!gone || record.product_id === 0) {
+    const again = 'again_ms' in reading ? { again_ms: reading.again_ms } : {};
+    recordFailure(ports, record, { code, message, final, ...again });
+  } else
     ports.mirror.transaction(() => {
       const { job_id, product_id } = record;
       if (decidesAbsence(ports.policy, record))

@@ -1,3 +1,4 @@
+import { meanwhileOf } from '../../domain/service/shapes.ts';
 import { counted, duration, number, printable, short } from '../../format.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
 import { signalText } from './signal-text.ts';
@@ -80,14 +81,22 @@ export function unansweredDates({ records }: Explanation, now: number): string[]
     );
 }
 
-/** Returns one sentence for each part whose answers have members that are not kept current. */
-export function leftOutMembers({ records }: Explanation): string[] {
-  return records
+/** Returns one sentence for each part whose answers have members that are not kept current, or that cannot be read. */
+export function leftOutMembers({ records, unreadable }: Explanation, now: number): string[] {
+  const leftOut = records
     .filter(({ left_out }) => left_out.length > 0)
     .map(
       (each) =>
         `${partOf(each)} (${each.edition}): not kept current, because it differs in every answer and feeds no column: ${printable(each.left_out.join(', '))}`,
     );
+  const unread = unreadable.map(({ resource, member, edition, from, to, example, since, kept }) => {
+    const meanwhile = kept
+      ? 'too many answers have it so, so this one is a failed read, and what was shown stays, as stale'
+      : meanwhileOf(resource, member);
+    const part = from === null ? resource : `${from} to ${to}`;
+    return `${part} (${edition}): ${member} cannot be read for ${duration(now - since)}, it is ${printable(example)}: ${meanwhile}`;
+  });
+  return [...leftOut, ...unread];
 }
 
 /** Describes how reliable a subscription that covers the product is. */

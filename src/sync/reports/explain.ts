@@ -46,6 +46,8 @@ export interface Explanation {
   readonly records: readonly ExplainedRecord[];
   /** The claims of its latest answers. */
   readonly claims: readonly ExplainedClaim[];
+  /** Members of its latest answers that are there and cannot be read. */
+  readonly unreadable: readonly ExplainedUnread[];
   /** True: a working, trusted subscription announces its changes, so it is read less often. */
   readonly covered: boolean;
   /**
@@ -127,6 +129,20 @@ export interface ExplainedRecord {
 
 const dayMs = 86_400_000;
 
+/** A member of an answer that is there and cannot be read. */
+export interface ExplainedUnread {
+  readonly resource: string;
+  readonly member: string;
+  readonly edition: string;
+  /** First and last date of the answer; null: it is about the product. */
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly example: string;
+  readonly since: number;
+  /** True: the answer counts as a failed read, and the mirror keeps what it showed. */
+  readonly kept: boolean;
+}
+
 /** Explains one product; returns null if it is not mirrored. */
 export function explainProduct(
   {
@@ -185,6 +201,17 @@ export function explainProduct(
     },
     records,
     claims: explainClaims(mirror, product_id, read, { datesOf, extent: own.extent, now }),
+    unreadable: mirror.evidence.unread
+      .ofProduct(product_id)
+      .map(({ resource, member, edition, part, example, first_at, kept }) => ({
+        resource,
+        member,
+        edition,
+        ...datesOf(resource as Resource, part),
+        example,
+        since: first_at,
+        kept: kept === 1,
+      })),
     covered: known.covered,
     announced_by: announcersOf(mirror, product_id),
     list_signal: { ...signalWorth(mirror.schedule.signals.of('near')), entry_changed_at: known.signal_at },

@@ -11,12 +11,12 @@ import type {
 } from '../../domain/service/adapter.ts';
 import { hasRows } from '../../domain/service/answered-by-rows.ts';
 import type { NamedAdapter } from '../../domain/service/named-adapter.ts';
+import { WrongShape } from '../../domain/service/shape.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
 import { isMembers, type Members, memberNames } from '../../domain/values/members.ts';
 import { type AskOptions, type Http, keyPlaceholder, type ServiceRequest } from '../http.ts';
 import { type Failed, failed, type Outcome, type RefusedOutcome } from '../outcome.ts';
 import { exampleOf, line, refusal, withoutKey } from '../refusal.ts';
-import { WrongShape } from '../shape.ts';
 import { standard } from './standard.ts';
 
 /** A question, and the request that asks it. */

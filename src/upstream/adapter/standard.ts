@@ -8,8 +8,9 @@ import type {
   Question,
   RefusalAnswer,
 } from '../../domain/service/adapter.ts';
+import { count, flag, type MemberOutcome, unreadable } from '../../domain/service/member.ts';
+import { elementsIn, members, membersIn, WrongShape } from '../../domain/service/shape.ts';
 import { isMembers, type Members } from '../../domain/values/members.ts';
-import { elementsIn, integer, members, membersIn, WrongShape } from '../shape.ts';
 
 /**
  * The adapter that is built in: the service as docs/service.md describes it, with the names, paths and places that
@@ -79,13 +80,13 @@ function read({ kind }: Question, body: unknown): AdapterAnswer {
     case 'product':
       return { row: membersIn(answered(body), 'product') };
     case 'checkout_information': {
-      const { success: _, ...row } = answered(body);
+      const { success: _, api_version: __, ...row } = answered(body);
       return { row };
     }
     case 'variants':
-      return { rows: elementsIn(answered(body), 'variants') as ListAnswer['rows'] };
+      return variants(answered(body));
     case 'availability': {
-      const { success: _, capped_at: covers_to, ...row } = answered(body);
+      const { success: _, api_version: __, capped_at: covers_to, ...row } = answered(body);
       return { row, covers_to };
     }
     case 'subscription':
@@ -95,17 +96,29 @@ function read({ kind }: Question, body: unknown): AdapterAnswer {
   }
 }
 
-/** Returns an answer's top level: an object whose `success` is not false. */
+/** Returns an answer's top level: an object whose `success` is true, or missing. */
 function answered(value: unknown): Members {
   const body = members(value, 'the answer');
-  if (body.success === false) throw new WrongShape('the answer says success: false');
+  const success = flag.read(body.success);
+  if (success === false || success === unreadable)
+    throw new WrongShape(`the answer says success: ${JSON.stringify(body.success)}`);
   return body;
 }
 
 function list(body: Members, name: string): ListAnswer {
   const rows = elementsIn(body, name) as ListAnswer['rows'];
   const { total, page_size } = isMembers(body.pagination) ? body.pagination : {};
-  return { rows, total: integer(total), page_size: integer(page_size) };
+  return { rows, total: known(count.read(total)), page_size: known(count.read(page_size)) };
+}
+
+/** Returns the variants of a product, with the names of their groups. */
+function variants(body: Members): ListAnswer {
+  return { rows: elementsIn(body, 'variants') as ListAnswer['rows'], groups: body.groups };
+}
+
+/** A size that cannot be read is none: then the rows show where a list ends. */
+function known(size: MemberOutcome<number>): number | null {
+  return size === unreadable ? null : size;
 }
 
 /** The shape of these answers is not specified, and one that is no JSON may have done what it was asked. */

@@ -25,8 +25,11 @@ export interface SpansInRange {
   isNewer(date: string): boolean;
   /** Returns how many tickets an order could have on a date, as far as it had been read; undefined: it had not. */
   limitBefore(date: string): number | null | undefined;
-  /** Stores a span a tier, each stale after the cadence of its tier. Returns the span of each date. */
-  put(facts: SpanFacts, dates: readonly string[]): Map<string, number>;
+  /**
+   * Stores a span a tier, each stale after the cadence of its tier, and one for `uncounted` dates of a tier, which is stale
+   * at once. Returns the span of each date.
+   */
+  put(facts: SpanFacts, dates: readonly string[], uncounted: ReadonlySet<string>): Map<string, number>;
 }
 
 /**
@@ -149,18 +152,18 @@ export function dateSpanTable(
       return {
         isNewer,
         limitBefore: (date) => before.get(date)?.max_tickets_per_order,
-        put: (of, dates) => {
+        put: (of, dates, uncounted) => {
           const within = Map.groupBy([...before.values()], (span) => span?.window_id);
           const unused = new Set<number>();
           for (const span of spans.values())
             if (isOlder(span) && separate(span, { from, to }, within.get(span.window_id)?.length ?? 0))
               unused.add(span.window_id);
           const belonging = new Map<string, number>();
-          for (const [stale_after, each] of byTier(read, dates)) {
+          for (const { stale_after, each, isCounted } of byTier(read, dates, uncounted)) {
             const counts = Map.groupBy(each, (date) => before.get(date)?.window_id);
             const [known] = [...unused].sort((a, b) => (counts.get(b)?.length ?? 0) - (counts.get(a)?.length ?? 0));
             const span = {
-              ...spanOf(read, of, stale_after),
+              ...spanOf(read, of, { stale_after, isCounted }),
               from_date: each[0] ?? from,
               to_date: each.at(-1) ?? to,
             };
@@ -266,15 +269,46 @@ function cadenceOfSpan(of: OfSpan, { middle_from, far_from, near, middle, far }:
     .end();
 }
 
-/** Returns the dates of each tier, with its cadence. */
-function byTier({ today, tiers }: Readonly<{ today: string; tiers: Tiers }>, dates: readonly string[]) {
-  const starts = tierStarts(tiers);
-  const startOf = (date: string) => starts.findLast((start) => start <= daysBetween(today, date)) ?? 0;
-  const grouped = [...Map.groupBy(dates, startOf)];
-  return grouped.map(([, each]) => [cadenceOfDay(tiers, daysBetween(today, each[0] ?? today)), each] as const);
+/** Dates of a tier, with its cadence. */
+interface OfTier {
+  readonly each: readonly string[];
+  readonly stale_after: number;
+  /** False: a count of these dates cannot be read. */
+  readonly isCounted: boolean;
 }
 
-function spanOf({ product_id, currency, sent_at, hash: body_hash }: AnswerMeta, of: SpanFacts, stale_after: number) {
-  const instants = { checked_at: sent_at, stale_at: instant(sent_at + stale_after), held_at: null };
-  return { product_id, currency, body_hash, ...instants, ...of };
+/** Returns the dates of each tier, and its uncounted ones by themselves. */
+function byTier(
+  { today, tiers }: Readonly<{ today: string; tiers: Tiers }>,
+  dates: readonly string[],
+  uncounted: ReadonlySet<string>,
+): OfTier[] {
+  const starts = tierStarts(tiers);
+  const startOf = (date: string) => starts.findLast((start) => start <= daysBetween(today, date)) ?? 0;
+  return [dates.filter((date) => !uncounted.has(date)), dates.filter((date) => uncounted.has(date))].flatMap(
+    (some, index) =>
+      [...Map.groupBy(some, startOf).values()].map((each) => ({
+        each,
+        stale_after: cadenceOfDay(tiers, daysBetween(today, each[0] ?? today)),
+        isCounted: index === 0,
+      })),
+  );
+}
+
+function spanOf(
+  { product_id, currency, sent_at, hash: body_hash }: AnswerMeta,
+  of: SpanFacts,
+  { stale_after, isCounted }: Omit<OfTier, 'each'>,
+) {
+  // Views count in whole seconds: these dates are stale from the first one on.
+  const held_at = isCounted ? null : instant(sent_at - (sent_at % 1000));
+  return {
+    product_id,
+    currency,
+    body_hash,
+    checked_at: sent_at,
+    stale_at: instant(sent_at + stale_after),
+    held_at,
+    ...of,
+  };
 }

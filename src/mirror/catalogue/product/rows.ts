@@ -35,7 +35,7 @@ interface Ports {
   readonly shown: Pick<ShownProducts, 'again'>;
   readonly search: SearchTable;
   readonly images: ImageLedger;
-  readonly zones: Pick<ZoneTable, 'add'>;
+  readonly zones: Pick<ZoneTable, 'add' | 'ofSlots' | 'ofCity'>;
 }
 
 const productColumns = [
@@ -73,6 +73,15 @@ export function productRows(
   const tags = productTags(db);
   const alternatives = recommending(db, changes);
 
+  /**
+   * Returns the zone that counts for a product: that of its timeslots, else its own; where that cannot be read, the one of
+   * most products of its city.
+   */
+  function zoneOf({ timezone, city_id }: Pick<Product, 'timezone' | 'city_id'>, isUnread: boolean, product_id: number) {
+    const known = zones.ofSlots(product_id) ?? timezone;
+    return known === null && isUnread && city_id !== null ? zones.ofCity(city_id) : known;
+  }
+
   /** Stores the images of a read; returns whether they differ. False if the read leaves images out. */
   function replaceImages(row: Product | undefined, entry: ProductEntry, read: ProductRead): boolean {
     const known = {
@@ -96,7 +105,8 @@ export function productRows(
     }
     const { product_id, sale_status } = entry;
     const said = read.onlySaleAndImages === true && row !== undefined ? row : entry;
-    const { timezone, city_id, country_id, venue_id, latitude, longitude, rating } = said;
+    const timezone = zoneOf(said, entry.unread?.has('timezone') === true, product_id);
+    const { city_id, country_id, venue_id, latitude, longitude, rating } = said;
     const next: Product = {
       product_id, timezone, sale_status, city_id, country_id, venue_id, latitude, longitude, rating,
       ...offSale(entry, decideClosure(closures, entry, sent_at)),

@@ -1,0 +1,68 @@
+import { number, printable, resourceLabel } from '../../format.ts';
+import { meanwhileOf } from '../service/shapes.ts';
+import { limitOf, type Whole } from './claims.ts';
+
+/*
+ * Decides about answers with members that are there and cannot be read. A few are stored, with what the declaration of
+ * the member puts in their place. Where more change than plausibly do by chance, the service has begun to spell it
+ * otherwise: these are failed reads, and the mirror keeps what it showed.
+ */
+
+/** A member that some records have so, with one example. */
+export interface UnreadableMember {
+  readonly resource: string;
+  /** `dates[].availability` */
+  readonly member: string;
+  readonly records: number;
+  /** Those whose answers count as failed reads. */
+  readonly kept: number;
+  /** Records that could have it so. */
+  readonly able: number;
+  readonly example: string;
+  readonly product_id: number;
+  readonly since: number;
+}
+
+/** Returns whether so many records lost a member that was readable that their answers are failed reads. */
+export function isNewSpelling({ able, claiming }: Whole): boolean {
+  return claiming > limitOf(Math.max(able, claiming));
+}
+
+/** Share of the learned rate that may find out whether such answers can be read again, and the shortest time between two. */
+const askingShare = 0.1;
+const leastApartMs = 10 * 60_000;
+
+/** Returns after how many milliseconds each of `claiming` records is read again, at `rate` calls a second in all. */
+export function readAgainAfter(claiming: number, rate: number): number {
+  return Math.max(leastApartMs, (1000 * claiming) / (askingShare * rate));
+}
+
+/** Share of records from which an unreadable member is more than an odd row. */
+const noticedShare = 0.01;
+
+/**
+ * Returns how bad it is: `error`, if answers are failed reads or as many as could be; `warning` from one in a hundred on;
+ * else a `line`, which calls for nobody.
+ */
+export function unreadableGrade({ records, kept, able }: UnreadableMember): 'error' | 'warning' | 'line' {
+  if (kept > 0 || isNewSpelling({ able, claiming: records })) return 'error';
+  return records > noticedShare * able ? 'warning' : 'line';
+}
+
+/** Returns an unreadable member in one clause: how often, with an example, and what happens meanwhile. */
+export function unreadableText({
+  resource,
+  member,
+  records,
+  kept,
+  able,
+  example,
+  product_id,
+}: UnreadableMember): string {
+  const of = product_id === 0 ? '' : ` of product ${product_id}`;
+  const meanwhile =
+    kept > 0
+      ? `${number(kept)} of these answers are failed reads, and what was shown stays, as stale`
+      : meanwhileOf(resource, member);
+  return `${member} cannot be read in ${number(records)} of ${number(able)} answers (${resourceLabel(resource).toLowerCase()}), such as ${printable(example)}${of}: ${meanwhile}`;
+}

@@ -1,0 +1,110 @@
+import { isMembers, type Members, memberNames } from '../values/members.ts';
+import { type Member, type ReadAmount, unreadable } from './member.ts';
+import { exampleOf, type UnreadMembers } from './unread.ts';
+
+/** An answer that is JSON, but not what the endpoint specifies: a failed read, and the old copy stays. */
+export class WrongShape extends Error {
+  override readonly name = 'WrongShape';
+}
+
+type Declared = Readonly<Record<string, Member<unknown, null>>>;
+type ValueOf<Declaration> = Declaration extends Member<infer Value, infer Absent> ? Value | Absent : never;
+/** The values of declared members. */
+export type RowValues<Row extends Declared> = { readonly [Name in keyof Row]: ValueOf<Row[Name]> };
+
+/** Declares the members of a row: decoding, `probe` and the documents follow this one place. */
+export class Shape<Row extends Declared = Declared> {
+  /** What a row is, for people: `the product`. */
+  readonly row: string;
+  readonly members: Row;
+  readonly #entries: readonly (readonly [name: string, path: string, member: Member<unknown>])[];
+
+  /** `place` begins the paths of its members: `dates[].`. */
+  constructor(row: string, place: string, members: Row) {
+    this.row = row;
+    this.members = members;
+    this.#entries = Object.entries(members).map(([name, member]) => [name, place + name, member as Member<unknown>]);
+  }
+
+  /**
+   * Reads the members of a row, and notes those that are unreadable. Throws a `WrongShape` without one that is needed.
+   */
+  read(value: unknown, unread: UnreadMembers, amount?: ReadAmount): RowValues<Row> {
+    const row = members(value, this.row);
+    const values: Record<string, unknown> = {};
+    for (const [name, path, member] of this.#entries) {
+      const { aliases, isNeeded, isCount, otherwise, form } = member.terms;
+      let sent = row[name];
+      let outcome = member.read(sent, amount);
+      for (const alias of aliases) {
+        if (outcome !== null && outcome !== unreadable) break;
+        const other = member.read(row[alias], amount);
+        if (other === null || (other === unreadable && outcome === unreadable)) continue;
+        [outcome, sent] = [other, row[alias]];
+      }
+      if (outcome === unreadable) {
+        if (isNeeded) throw new WrongShape(`${name} of ${this.row} is ${exampleOf(sent)}, no usable ${form}`);
+        unread.note(path, sent, isCount);
+        outcome = otherwise;
+      } else if (outcome === null && isNeeded) throw missing(row, name);
+      values[name] = outcome;
+    }
+    return values as RowValues<Row>;
+  }
+
+  /** Returns the declaration of a member by its path; undefined: it is another row's. */
+  at(path: string): Member<unknown> | undefined {
+    return this.#entries.find(([, each]) => each === path)?.[2];
+  }
+
+  /** Returns the members that have no place of their own: undeclared ones, and those whose value is NULL although one was sent. */
+  rest(row: Members, values: Readonly<Record<string, unknown>>): Members | null {
+    let rest: Record<string, unknown> | null = null;
+    for (const name in row) {
+      if (!Object.hasOwn(row, name)) continue;
+      if (Object.hasOwn(this.members, name) && (row[name] == null || values[name] !== null)) continue;
+      rest ??= {};
+      Object.defineProperty(rest, name, { value: row[name], enumerable: true, configurable: true, writable: true });
+    }
+    return rest;
+  }
+}
+
+/** Returns the members of a JSON object; anything else is a wrong shape. */
+export function members(value: unknown, what: string): Members {
+  if (isMembers(value)) return value;
+  throw new WrongShape(`${what} is ${kindOf(value)}, expected an object`);
+}
+
+/** Returns the elements of a JSON array; anything else, also a missing one, is a wrong shape. */
+export function elements(value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  throw new WrongShape(`${what} is ${kindOf(value)}, expected an array`);
+}
+
+/**
+ * Returns the elements of a member of an answer that the endpoint promises. Where it is missing, the error shows which
+ * members there are: the service may call it otherwise.
+ */
+export function elementsIn(answer: Members, name: string): readonly unknown[] {
+  if (answer[name] === undefined) throw missing(answer, name);
+  return elements(answer[name], name);
+}
+
+/** The same for a member that is an object. */
+export function membersIn(answer: Members, name: string): Members {
+  if (answer[name] === undefined) throw missing(answer, name);
+  return members(answer[name], name);
+}
+
+/** Returns the error of an object without a member that it needs, with the names of those it has as an example. */
+export function missing(value: unknown, expected: string): WrongShape {
+  return new WrongShape(`members: ${memberNames(value)}; expected: ${expected}`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'missing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

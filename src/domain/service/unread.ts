@@ -1,0 +1,32 @@
+/** The members of an answer that are there and cannot be read, each with its first value as an example. */
+export class UnreadMembers {
+  readonly #examples = new Map<string, string>();
+  #uncounted = 0;
+
+  /** Adds a member by its path, like `dates[].availability`. */
+  note(member: string, value: unknown, isCount = false): void {
+    if (isCount) this.#uncounted += 1;
+    if (!this.#examples.has(member)) this.#examples.set(member, exampleOf(value));
+  }
+
+  /** Number of counts among the noted values. */
+  get uncounted(): number {
+    return this.#uncounted;
+  }
+
+  /** Undefined if everything was read. */
+  get examples(): Examples | undefined {
+    return this.#examples.size === 0 ? undefined : this.#examples;
+  }
+}
+
+/** Examples of unreadable members, by path. */
+export type Examples = ReadonlyMap<string, string>;
+
+const longestExample = 60;
+
+/** Returns a value as people see it in a condition. */
+export function exampleOf(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing';
+  return text.length <= longestExample ? text : `${text.slice(0, longestExample - 1)}…`;
+}

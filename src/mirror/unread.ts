@@ -1,0 +1,139 @@
+import type { Instant } from '../clock.ts';
+import type { UnreadableMember } from '../domain/evidence/unreadable.ts';
+import type { RecordKey } from '../domain/schedule/record.ts';
+import type { Resource } from '../domain/schedule/resources.ts';
+import type { Bound, ExpressionBuilder, Reads, Writes } from '../sqlite/statements.ts';
+import { query, type Schema, upsert } from './sql/sql.ts';
+import type { Tables } from './sql/tables.ts';
+
+/** A member of a record's latest answer that is there and cannot be read. */
+export type StoredUnread = Tables['_unreadable'];
+type OfMember = Pick<StoredUnread, 'resource' | 'member'>;
+
+export interface UnreadReads {
+  /** Returns those of a record, in the order of their names. */
+  ofRecord(key: RecordKey): StoredUnread[];
+  ofProduct(product_id: number): StoredUnread[];
+  /** Returns how many records have a member so: those whose answer was not stored, and those since an instant. */
+  claiming(of: OfMember & { readonly since: Instant }): number;
+  /** Returns how many records of a resource were ever read. */
+  able(resource: Resource): number;
+  /** Returns each member that some record has so, the one with the most records first. */
+  members(): UnreadableMember[];
+}
+
+export interface UnreadTable extends UnreadReads {
+  note(row: StoredUnread): void;
+  drop(row: StoredUnread): void;
+  /** Deletes those of records that no longer exist. */
+  prune(): void;
+}
+
+const key = ['resource', 'member', 'product_id', 'edition', 'part'] as const;
+
+export function unreadTable(db: Writes): UnreadTable {
+  const note = db.change(upsert('_unreadable', key, ['example', 'first_at', 'last_at', 'kept']));
+  const drop = db.change((bound: Bound<StoredUnread>) =>
+    query.deleteFrom('_unreadable').where(isRecord(bound)).where('member', '=', bound.member),
+  );
+  const prune = db.change(() =>
+    query
+      .deleteFrom('_unreadable')
+      .where('product_id', '<>', 0)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('_product as p')
+              .select('p.product_id')
+              .whereRef('p.product_id', '=', '_unreadable.product_id')
+              .where('p.withdrawn_at', 'is', null),
+          ),
+        ),
+      ),
+  );
+  return {
+    ...unreadReads(db),
+    note: (row) => {
+      note.run(row);
+    },
+    drop: (row) => {
+      drop.run(row);
+    },
+    prune: () => {
+      prune.run();
+    },
+  };
+}
+
+export function unreadReads(db: Reads): UnreadReads {
+  const ofRecord = db.rows((bound: Bound<RecordKey>) =>
+    query.selectFrom('_unreadable').selectAll().where(isRecord(bound)).orderBy('member'),
+  );
+  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_unreadable')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .orderBy('resource')
+      .orderBy('member')
+      .orderBy('part'),
+  );
+  const claiming = db.values(({ resource, member, since }: Bound<OfMember & { since: Instant }>) =>
+    query
+      .selectFrom('_unreadable')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('resource', '=', resource)
+      .where('member', '=', member)
+      .where((of) => of.or([of('kept', '=', 1), of('first_at', '>=', since)])),
+  );
+  const products = db.values(() =>
+    query
+      .selectFrom('_product')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('withdrawn_at', 'is', null),
+  );
+  const records = db.values(({ resource }: Bound<{ resource: Resource }>) =>
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('resource', '=', resource)
+      .where('fetched_at', 'is not', null),
+  );
+  const able = (resource: Resource) => (resource === 'products' ? products.get() : records.get({ resource })) ?? 0;
+  // Of the bare columns beside min(), SQLite takes the row of the minimum: the first one that had it so.
+  const grouped = db.rows(() =>
+    query
+      .selectFrom('_unreadable')
+      .select(({ fn }) => [
+        'resource',
+        'member',
+        'example',
+        'product_id',
+        fn.min<Instant>('first_at').as('since'),
+        fn.countAll<number>().as('records'),
+        fn.sum<number>('kept').as('kept'),
+      ])
+      .groupBy(['resource', 'member'])
+      .orderBy('records', 'desc')
+      .orderBy('resource')
+      .orderBy('member'),
+  );
+  return {
+    ofRecord: (of) => ofRecord.all(of),
+    ofProduct: (product_id) => ofProduct.all({ product_id }),
+    claiming: (of) => claiming.get(of) ?? 0,
+    able,
+    members: () =>
+      grouped.all().map((row) => ({ ...row, able: Math.max(able(row.resource as Resource), row.records) })),
+  };
+}
+
+function isRecord({ resource, product_id, edition, part }: Bound<RecordKey> | Bound<StoredUnread>) {
+  return (of: ExpressionBuilder<Schema, '_unreadable'>) =>
+    of.and([
+      of('resource', '=', resource as never),
+      of('product_id', '=', product_id as never),
+      of('edition', '=', edition as never),
+      of('part', '=', part as never),
+    ]);
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+
+const minute = 60_000;
+const hour = 60 * minute;
+const never = new AbortController().signal;
+
+/** From now on a member is spelt otherwise, and everything of a resource is read again. */
+async function respelt(
+  harness: VirtualHarness,
+  resource: 'availability' | 'products',
+  fault: Omit<FaultRule, 'kind'>,
+): Promise<void> {
+  harness.sandbox.faults.add({ kind: 'respelt', ...fault });
+  requestResync(harness.daemon.ports, { resources: [resource], product_ids: [], from: null, to: null });
+  await harness.liveUntil(harness.clock.now() + 30 * minute);
+}
+
+function all<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
+  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  const rows = db.prepare<[], Row>(sql).all();
+  db.close();
+  return rows;
+}
+
+const bookable = (harness: VirtualHarness) =>
+  all<{ days: number; stale: number }>(harness, 'SELECT count(*) AS days, sum(stale) AS stale FROM bookable_days')[0];
+const members = ({ daemon }: VirtualHarness) => daemon.mirror.evidence.unread.members();
+
+/** A date of a product that can be bought, and a time and variant of it. */
+function shown(harness: VirtualHarness) {
+  const [slot] = all<{ product_id: number; date: string; time: string; variant_id: number; retail_price: number }>(
+    harness,
+    `SELECT s.product_id, s.date, time, variant_id, retail_price FROM availability_slots s JOIN bookable_days d USING (product_id, date, currency)
+     WHERE retail_price > 0 AND s.max_tickets > 0 AND s.date > date('now', '+2 days') ORDER BY s.date LIMIT 1`,
+  );
+  if (slot === undefined) throw new Error('nothing is for sale');
+  return slot;
+}
+
+async function check(harness: VirtualHarness) {
+  const { product_id, date, time, variant_id } = shown(harness);
+  await using ports = checkPorts(harness.daemon);
+  const asked = { product_id, date, time, variants: [{ variant_id, count: 1 }] };
+  return await harness.drive(checkBeforeOrder(ports, asked, never));
+}
+
+describe('a new spelling that cannot be read', () => {
+  it.each([
+    ['dates[].availability', '"many"'],
+    ['dates[].timeslots[].time', '"noon"'],
+    ['dates[].timeslots[].variants[].max_tickets', '"some"'],
+    ['dates[].timeslots[].variants[].price_mediation.total_retail_price_incl_vat', '"dear"'],
+    ['sales_enabled', '"maybe"'],
+  ])('of %s closes no shop: the reads fail, what was shown stays, as stale, and it is named', async (member, body) => {
+    await using harness = await filledHarness({ products: 24 });
+    const before = bookable(harness);
+    await respelt(harness, 'availability', { path: '/availability', member, body });
+    const after = bookable(harness);
+    expect(after?.days).toBeGreaterThan(0.7 * (before?.days ?? 0));
+    expect(after?.stale).toBeGreaterThan(0.7 * (after?.days ?? 0));
+    const found = members(harness).find((each) => each.member === member);
+    expect(found).toMatchObject({ resource: 'availability', example: body });
+    expect(found?.kept).toBeGreaterThan(0.8 * (found?.able ?? 0));
+    expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
+
+    harness.sandbox.faults.clear();
+    await harness.liveUntil(harness.clock.now() + 26 * hour);
+    expect(members(harness)).toEqual([]);
+    expect(bookable(harness)?.stale).toBe(0);
+  });
+});
+
+describe('a date whose count cannot be read', () => {
+  it('of a first fill is for sale without a number, stale, and a check does not say that it holds', async () => {
+    await using harness = await filledHarness({
+      products: 6,
+      quirks: { faults: [{ kind: 'respelt', member: 'dates[].availability', body: '"many"' }] },
+    });
+    const days = bookable(harness);
+    expect(days?.days).toBeGreaterThan(50);
+    expect(days?.stale).toBe(days?.days);
+    expect(all(harness, "SELECT DISTINCT availability FROM availability_days WHERE state = 'available'")).toEqual([
+      { availability: null },
+    ]);
+    expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
+    expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, example: '"many"' }]);
+  });
+
+  it('of one product among many is stored, and the others stay fresh', async () => {
+    await using harness = await filledHarness({ products: 24 });
+    const before = bookable(harness);
+    const { product_id } = shown(harness);
+    const path = `/products/${product_id}/availability`;
+    await respelt(harness, 'availability', { path, member: 'dates[].availability', body: '"many"' });
+    const after = bookable(harness);
+    expect(after?.days).toBe(before?.days);
+    const stale = all<{ product_id: number }>(harness, 'SELECT DISTINCT product_id FROM bookable_days WHERE stale = 1');
+    expect(stale).toEqual([{ product_id }]);
+    expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, product_id }]);
+  });
+});
+
+describe('a new spelling of the list that cannot be read', () => {
+  it.each([
+    ['sale_status', '"open"'],
+    ['price', '"dear"'],
+    ['images[].credit', '{"id":7}'],
+  ])('of %s takes nothing from what is shown', async (member, body) => {
+    await using harness = await filledHarness({ products: 24 });
+    const sql =
+      'SELECT (SELECT count(*) FROM products WHERE sellable = 1 AND from_price > 0) AS products, (SELECT count(*) FROM images) AS images';
+    const [before] = all<{ products: number; images: number }>(harness, sql);
+    await respelt(harness, 'products', { path: '/products(/\\d+)?(\\?|$)', member, body });
+    const [after] = all<{ products: number; images: number }>(harness, sql);
+    expect(after?.products).toBeGreaterThan(0.7 * (before?.products ?? 0));
+    expect(after?.images).toBeGreaterThan(0.7 * (before?.images ?? 0));
+    expect(members(harness).map((each) => each.member)).toContain(member);
+  });
+});
