@@ -95,7 +95,7 @@ interface Decoded {
   readonly state: Outcome;
 }
 
-const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
+const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json', understood: false };
 
 /**
  * Applies deliveries in one transaction if all are small. Beside a large one each has its own, and a large one several, in
