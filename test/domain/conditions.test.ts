@@ -103,7 +103,7 @@ describe('a fact of the status', () => {
     affected: 7,
     detail: null,
   });
-  const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0 } as const;
+  const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0, not_understood_since: null } as const;
   const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
     ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
     ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
@@ -115,6 +115,7 @@ describe('a fact of the status', () => {
     ['snapshot-late', { snapshot: { ...snapshot, late: 1 } }],
     ['backup-failing', { backup: { ...healthy.backup, failure: 'no', failing_since: since } }],
     ['backup-unusable', { backup: { ...healthy.backup, tried_at: since, tried_failure: 'no' } }],
+    ['deliveries-not-understood', { subscriptions: [{ ...subscription, not_understood_since: since }] }],
     ['closures-held', { closures: { held: 3, mostly_false: 0 } }],
     ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],

@@ -46,6 +46,9 @@ export interface Notification {
   readonly understood: boolean;
 }
 
+/** So many deliveries within this time that nobody understood, and no good one since, are a gap of their subscription. */
+export const notUnderstood = { deliveries: 3, within_ms: 60 * 60 * 1000 } as const;
+
 const mostProducts = 10_000;
 const mostChanges = 100;
 const longestText = 500;

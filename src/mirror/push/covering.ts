@@ -1,16 +1,18 @@
 import type { Instant } from '../../clock.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
 import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 
 /** Of a subscription that does not send: see `isWorking`. */
 export const silentStatuses = ['degraded', 'failed', 'cancelled', 'missing'];
 
-/** Subscriptions that send, and to us. */
+/** Subscriptions that send, and to us, and whose deliveries are understood. */
 export const working = query
   .selectFrom('_subscription')
   .where('declared_id', 'is not', null)
   .where('status', 'not in', silentStatuses)
-  .where('address', '=', 'ours');
+  .where('address', '=', 'ours')
+  .where('not_understood', '<', notUnderstood.deliveries);
 
 export interface UncoveredProduct {
   readonly product_id: number;

@@ -4,7 +4,12 @@ import { failureOf } from '../../domain/conditions/outcome.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { isOldAddressUsed } from '../../domain/push/callback-epoch.ts';
 import { awaitedMembers } from '../../domain/push/news.ts';
-import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
+import {
+  decodeNotification,
+  type Notification,
+  notUnderstood,
+  type ProductNotice,
+} from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
@@ -131,9 +136,22 @@ async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<
 }
 
 /** Applies a small delivery, or the last slice of a large one. */
-function applyRest(ports: Sync, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+function applyRest(ports: Sync, { delivery, state, notification }: Decoded): void {
+  const { notices, quarantine } = notification;
   const unknown = applyNotices(ports, delivery, notices, state);
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
+  noteUnderstood(ports, delivery, notification);
+}
+
+/** Counts deliveries that nobody understands: many of them are a gap (`healGaps`), which the next good one ends. */
+function noteUnderstood(
+  { mirror: { push }, log }: Sync,
+  { subscription_id, received_at }: StoredDelivery,
+  { quarantine, understood }: Notification,
+): void {
+  if (quarantine === null) push.subscriptions.understood(subscription_id);
+  else if (!understood && push.subscriptions.notUnderstood(subscription_id, received_at) === notUnderstood.deliveries)
+    log.error({ subscription_id, quarantine }, 'deliveries are not understood: nothing relies on this subscription');
 }
 
 /**
