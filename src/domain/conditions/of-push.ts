@@ -53,7 +53,7 @@ export const ofPush = {
         : { since: watched.settled.since, says: `${number(inbox.waiting)} wait, and none is applied` },
   },
   'deliveries-not-understood': {
-    about: 'Deliveries',
+    about: 'Inbox',
     headline: 'Deliveries have not been understood',
     severity: 'warning',
     means:
