@@ -13,6 +13,7 @@ import {
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
+import { askAnnounced } from '../records/announced.ts';
 import type { Sync } from '../records/context.ts';
 import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
 
@@ -164,12 +165,14 @@ function applyNotices(
   notices: readonly ProductNotice[],
   state: Outcome,
 ): number {
-  const { mirror, clock } = ports;
+  const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));
+  const isKnown = new Set(idsOf(known));
   for (const notice of known) noteNotice(ports, delivery, notice);
   // The later delivery has all other effects. Trust is counted by delivery, so the earlier one counts too.
   if (state === 'superseded') return 0;
-  const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
+  const others = notices.filter(({ product_id }) => !isKnown.has(product_id) && !policy.excluded.has(product_id));
+  askAnnounced(ports, idsOf(others), delivery.received_at);
   const closing = known.filter(({ closure }) => closure !== null);
   const visible = closing.length > 0 ? mirror.catalogue.products.count() : 0;
   const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
@@ -180,7 +183,11 @@ function applyNotices(
   if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');
   if (known.length > 0) createPlacesInLists(ports, idsOf(known));
   if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());
-  return notices.length - known.length;
+  return others.length;
+}
+
+function idsOf(notices: readonly ProductNotice[]): number[] {
+  return notices.map(({ product_id }) => product_id);
 }
 
 /** Stores which subscription announced which change of a product, and the instant, because its trust depends on it. */
