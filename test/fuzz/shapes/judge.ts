@@ -124,7 +124,7 @@ function closed(before: Shown, after: Shown): string[] {
 }
 
 /** Returns where a spelling is shown otherwise than what it means. */
-function otherThan(meant: Trial, { after, verdict }: Trial): string[] {
+export function otherThan(meant: Trial, { after, verdict }: Trial): string[] {
   const wrong = verdict === meant.verdict ? [] : [`a check says ${verdict}, and ${meant.verdict} of what it means`];
   for (const [view, wanted] of Object.entries(meant.after.rows)) {
     const rows = after.rows[view] ?? new Map<string, Row>();

@@ -39,7 +39,7 @@ const reads: Readonly<Record<string, { readonly key: number; readonly sql: strin
   },
   images: { key: 2, sql: 'SELECT product_id, image_key, credit, alt_text, position FROM images' },
   experience_images: { key: 2, sql: 'SELECT experience_id, image_key, credit, alt_text FROM experience_images' },
-  variants: { key: 3, sql: 'SELECT product_id, language, variant_id, variant_type, stale FROM variants' },
+  variants: { key: 3, sql: 'SELECT product_id, language, variant_id, variant_type, group_names, stale FROM variants' },
   checkout_information: {
     key: 2,
     sql: 'SELECT product_id, language, has_timeslots, has_dynamic_pricing, must_know, good_to_know, stale FROM checkout_information',

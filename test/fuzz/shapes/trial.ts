@@ -7,10 +7,11 @@ import { filledHarness, type VirtualHarness } from '../../fakes/virtual-harness.
 import { type Answered, answered, decidesOffers, type Member, type Picked, pathsIn, put } from './members.ts';
 import { type Shown, shownBy } from './shown.ts';
 
-/** Whether the member is replaced in one record or in each. */
-export type Scope = 'one' | 'all';
+/** Whether the member is replaced in one record, in all of one product, or in all of each. */
+export type Scope = 'one' | 'product' | 'all';
 
 export interface Case extends Member {
+  /** Undefined: the member is left out. */
   readonly value: unknown;
   readonly scope: Scope;
 }
@@ -19,6 +20,7 @@ export interface Case extends Member {
 export interface Trial {
   /** Members that were replaced, over all answers. */
   readonly replaced: number;
+  readonly target: Target;
   readonly before: Shown;
   readonly after: Shown;
   /** Verdict of a check of the tickets that the case is about, while the answer is still so; null: it is about none. */
@@ -38,7 +40,7 @@ const config = {
 };
 
 /** The product, date and timeslot of which one record is changed. */
-interface Target {
+export interface Target {
   readonly product_id: number;
   readonly date: string;
   readonly time: string;
@@ -75,13 +77,13 @@ export async function liveThrough({ answer, path, value, scope }: Case): Promise
   ];
 
   sandbox.faults.clear();
-  return { replaced: change.replaced, before, after, verdict, said: [...new Set(said)] };
+  return { replaced: change.replaced, target, before, after, verdict, said: [...new Set(said)] };
 }
 
 /** Asks for the tickets whose offer was changed. */
 async function verdictOn(harness: VirtualHarness, path: string, target: Target): Promise<CheckAnswer['verdict']> {
   const { product_id, date, time, variant_id } = target;
-  const ofSlot = path.startsWith('dates[].timeslots[].') && !path.endsWith('.time') ? { time } : {};
+  const ofSlot = path.startsWith('dates[].timeslots[].') ? { time } : {};
   const ofVariant = path.startsWith('dates[].timeslots[].variants[].') ? { variants: [{ variant_id, count: 1 }] } : {};
   const { checks } = harness.daemon;
   const answer = await harness.drive(checkBeforeOrder(checks, { product_id, date, ...ofSlot, ...ofVariant }, never));
@@ -97,11 +99,11 @@ function replacing({ sandbox }: VirtualHarness, { answer, path, value, scope }: 
   const lied = faults.lied.bind(faults);
   faults.lied = (method, address, body) => {
     const said = lied(method, address, body);
-    if (method !== 'GET' || (scope === 'one' && !isAbout(address, target))) return said;
+    if (method !== 'GET' || (scope !== 'all' && !isAbout(address, target))) return said;
     const here = url.test(address) ? path : also?.url.test(address) ? path.replace(also.from, also.to) : null;
     if (here === null) return said;
     const document = parseExact(said);
-    counts.replaced += put(document, here, value, scope === 'all' ? everyOne : only(target));
+    counts.replaced += put(document, here, value, picked[scope](target));
     return JSON.stringify(document);
   };
   return counts;
@@ -111,6 +113,13 @@ function isAbout(address: string, { product_id }: Target): boolean {
   const [, id] = /\/products\/(\d+)/.exec(address) ?? [];
   return id === undefined || Number(id) === product_id;
 }
+
+const picked: Readonly<Record<Scope, (target: Target) => Picked>> = {
+  one: only,
+  product: (target) => (list, elements) =>
+    list === 'products' ? only(target)(list, elements) : everyOne(list, elements),
+  all: () => everyOne,
+};
 
 const everyOne: Picked = (_, elements) => elements.map((_, index) => index);
 
