@@ -36,7 +36,7 @@ export async function refreshProductDetail(
   if (isOnlyAnnounced(ports, record))
     return ports.commit(() => {
       pathAnswered(ports, 'product', reading.sent_at);
-      return settleAnnounced(ports, record, reading.sent_at);
+      return settleAnnounced(ports, record, reading.called_at ?? reading.sent_at);
     }, 'changed');
   return ports.commit(() => storeProductDetail(ports, record, reading), 'changed');
 }
