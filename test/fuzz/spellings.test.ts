@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { notifiedHarness } from '../fakes/notified-harness.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { judge, otherThan } from './shapes/judge.ts';
 import type { AnswerName } from './shapes/members.ts';
@@ -206,4 +207,41 @@ async function hold({ asked, means }: (typeof cases)[number]): Promise<void> {
 
 describe('another spelling of', () => {
   it.each(someOf(cases))('$name is read right', hold, 60_000);
+});
+
+describe('a subscription that the service calls', () => {
+  const hour = 3_600_000;
+  const words: readonly (readonly [word: unknown, relied: boolean])[] = [
+    ['active', true],
+    ['ACTIVE', true],
+    [' Active ', true],
+    ['DEGRADED', false],
+    ['Failed', false],
+    ['suspended', false],
+    ['revoked', false],
+    ['disabled', false],
+    ['paused', false],
+    ['pending', false],
+    [7, false],
+    [{ state: 'active' }, false],
+  ];
+  it.each(someOf(words))(
+    '%j is relied on: %j',
+    async (word, relied) => {
+      await using test = await notifiedHarness();
+      const { harness } = test;
+      await test.live(hour, 600_000);
+      const covered = () => harness.daemon.mirror.push.subscriptions.covered();
+      expect(covered()).toBeGreaterThan(0);
+      const { faults } = harness.sandbox;
+      const lied = faults.lied.bind(faults);
+      faults.lied = (method, address, body) =>
+        address.includes('product-change-notification')
+          ? JSON.stringify({ ...JSON.parse(lied(method, address, body)), status: word })
+          : lied(method, address, body);
+      await test.live(25 * hour, 1_800_000);
+      expect(covered() > 0).toBe(relied);
+    },
+    60_000,
+  );
 });
