@@ -86,7 +86,10 @@ const rules: Readonly<Record<string, readonly Rule[]>> = {
   checkout_information: [notLost('must_know')],
 };
 
-/** A row that was not there is one more to sell or to show. Dates may come into the horizon, but not within minutes. */
+/**
+ * A row that was not there is one more to sell or to show, but for a time that says that nothing of it is left. Dates may
+ * come into the horizon, but not within minutes.
+ */
 const noNewRows: readonly string[] = [
   'bookable_days',
   'availability_slots',
@@ -106,7 +109,8 @@ function permissive(allowed: readonly Shown[], after: Shown): string[] {
   for (const [view, rows] of Object.entries(after.rows)) {
     for (const [key, row] of rows) {
       const known = allowed.map((shown) => shown.rows[view]?.get(key)).filter((each) => each !== undefined);
-      if (known.length === 0) note(view, key, noNewRows.includes(view) ? 'is new' : null);
+      if (known.length === 0)
+        note(view, key, noNewRows.includes(view) && row.availability !== 0 && row.max_tickets !== 0 ? 'is new' : null);
       else for (const rule of rules[view] ?? []) note(view, key, rule(row, known));
     }
   }

@@ -156,11 +156,15 @@ function targetOf({ rows }: Shown): Target {
 
 /** Returns everything that the daemon says is wrong. */
 async function toldBy({ daemon }: VirtualHarness): Promise<string[]> {
-  const { conditions, outcomes, failures, held, short_lists, records } = await daemon.status.counted();
+  const status = await daemon.status.counted();
+  const { conditions, outcomes, failures, held, short_lists, records } = status;
+  // A status of before this figure has none.
+  const { unreadable = [] } = status as { readonly unreadable?: readonly unknown[] };
   return [
     ...conditions.map(({ code, says }) => `condition: ${code}: ${says}`),
     ...outcomes.map((outcome) => `outcome: ${JSON.stringify(outcome)}`),
     ...failures.map(({ resource, failure }) => `failed read: ${resource}: ${failure}`),
+    ...unreadable.map((each) => `unreadable: ${JSON.stringify(each)}`),
     ...held.map((each) => `held: ${JSON.stringify(each)}`),
     ...short_lists.map((each) => `short list: ${JSON.stringify(each)}`),
     ...(records.unanswered > 0 ? [`unanswered: ${records.unanswered}`] : []),
