@@ -176,7 +176,6 @@ export const answered = {
 } as const satisfies Record<string, Answered>;
 
 export type AnswerName = keyof typeof answered;
-export const answerNames = Object.keys(answered) as readonly AnswerName[];
 
 function within<Kind extends string>(prefix: string, members: Readonly<Record<string, Kind>>): Record<string, Kind> {
   return Object.fromEntries(Object.entries(members).map(([name, kind]) => [prefix + name, kind]));
