@@ -103,7 +103,14 @@ describe('a fact of the status', () => {
     affected: 7,
     detail: null,
   });
-  const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0, not_understood_since: null } as const;
+  const subscription = {
+    status: 'active',
+    covered_products: 12,
+    trusted: 1,
+    broken: 0,
+    failing: 0,
+    not_understood_since: null,
+  } as const;
   const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
     ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
     ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
