@@ -21,3 +21,7 @@ CREATE TABLE _unreadable (
 ) STRICT, WITHOUT ROWID;
 --
 CREATE INDEX _unreadable_product ON _unreadable (product_id);
+
+-- Deliveries since the last good one that nobody understood, at most three, and the first of them: three of one hour are a gap.
+ALTER TABLE _subscription ADD COLUMN not_understood INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE _subscription ADD COLUMN not_understood_at INTEGER;

@@ -1,3 +1,4 @@
+import { deliveryText } from '../domain/push/delivery-text.ts';
 import { printableLines } from '../format.ts';
 
 /** The most characters of a body that are shown. */
@@ -16,13 +17,17 @@ export function renderBody(body: Buffer): string {
   return shown.length < shownAtMost ? shown : `${shown.slice(0, shownAtMost)}\n… of ${body.length} bytes`;
 }
 
-/** Returns the body as text; null if it is not UTF-8 or contains NUL. A character cut off at the end is left out. */
+/**
+ * Returns the body as text, inflated if it is gzip or deflate; null if it is not UTF-8 or contains NUL. A character cut off
+ * at the end is left out.
+ */
 export function textOf(body: Buffer): string | null {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body, { stream: true });
     return text.includes('\0') ? null : text;
   } catch {
-    return null;
+    const read = deliveryText(body);
+    return 'text' in read ? read.text : null;
   }
 }
 

@@ -101,12 +101,12 @@ export function answersOf(
     return costOfResync(ports, wanted, config.budget.requests_per_second, { listed });
   };
   const resync = async (wanted: ResyncRequest) => {
-    await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
+    const found = await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
     const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
     await published();
     log.info({ job_id, records, resumed }, 'resync requested');
     const left = costOfResync(ports, wanted, config.budget.requests_per_second, { job_id });
-    return { job_id, resumed, ...left };
+    return { job_id, resumed, found, ...left };
   };
   const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {
     const subjects = await storage.promptly(() => ports.evidence.decide(kind, decision));
@@ -190,7 +190,7 @@ export function answersOf(
         storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/seen': ({ body }) => countSeen(checks, body),
       'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
-        dry_run ? { job_id: null, resumed: false, ...(await price(wanted)) } : resync(wanted),
+        dry_run ? { job_id: null, resumed: false, found: [], ...(await price(wanted)) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => {
         const job = mirror.schedule.jobs.find(Number(id));
         return job === null ? null : { ...job, next_due_at: mirror.schedule.records.nextDueAt(job.job_id) };

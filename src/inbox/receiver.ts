@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Instant } from '../clock.ts';
+import { longestDelivery } from '../domain/push/delivery-text.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
@@ -32,7 +33,7 @@ const receiverLimits: ReceiverLimits = {
   header_bytes: 8192,
   headers: 50,
   requests_per_socket: 100,
-  body: { bytes: 1024 * 1024, kept_bytes: 4096 },
+  body: { bytes: longestDelivery, kept_bytes: 4096 },
   drain: 5000,
 };
 

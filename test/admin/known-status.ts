@@ -98,6 +98,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       trusted: 1,
       broken: 0,
       failing: 0,
+      not_understood_since: null,
     },
   ],
   gaps: [],

@@ -107,7 +107,14 @@ describe('a fact of the status', () => {
     ...{ resource: 'availability', member: 'dates[].availability', example: '"many"', product_id: 7, since },
     ...{ records: 9, kept: 0, able: 700 },
   };
-  const subscription = { status: 'active', covered_products: 12, trusted: 1, broken: 0, failing: 0 } as const;
+  const subscription = {
+    status: 'active',
+    covered_products: 12,
+    trusted: 1,
+    broken: 0,
+    failing: 0,
+    not_understood_since: null,
+  } as const;
   const facts: readonly (readonly [ConditionCode, Partial<ConditionFacts>])[] = [
     ['mirror-lost', { files: [{ ...file, lost_since: since }] }],
     ['mirror-damaged', { files: [{ ...file, damaged_since: since }] }],
@@ -119,6 +126,7 @@ describe('a fact of the status', () => {
     ['snapshot-late', { snapshot: { ...snapshot, late: 1 } }],
     ['backup-failing', { backup: { ...healthy.backup, failure: 'no', failing_since: since } }],
     ['backup-unusable', { backup: { ...healthy.backup, tried_at: since, tried_failure: 'no' } }],
+    ['deliveries-not-understood', { subscriptions: [{ ...subscription, not_understood_since: since }] }],
     ['closures-held', { closures: { held: 3, mostly_false: 0 } }],
     ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],

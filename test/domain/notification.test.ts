@@ -1,3 +1,4 @@
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeNotification, type Notification, type ProductNotice } from '../../src/domain/push/notification.ts';
@@ -104,7 +105,10 @@ describe('a delivery', () => {
       products: [7, { product_id: 8, changes: [{ change_type: 'moved' }, { change_type: 'checkout_disabled' }] }],
     });
     expect(quarantine).toBe('wrong-shape');
-    expect(notices).toMatchObject([{ product_id: 8, updated: true, closure: { reason: null } }]);
+    expect(notices).toMatchObject([
+      { product_id: 8, updated: true, closure: { reason: null } },
+      { product_id: 7, updated: true, closure: null },
+    ]);
   });
 
   it('has its texts cut, and made well-formed', () => {
@@ -116,8 +120,89 @@ describe('a delivery', () => {
     const deep = '['.repeat(200_000) + ']'.repeat(200_000);
     expect(decode(`{"products":${deep}}`).quarantine).toBe('wrong-shape');
     expect(decode(`{"__proto__":{"products":[]},"products":[],"x":${deep}}`)).toMatchObject({ notices: [] });
-    expect(decode('{"products":[{"__proto__":{"product_id":7},"changes":[]}]}').quarantine).toBe('wrong-shape');
+    expect(decode('{"products":[{"__proto__":{"product_id":7},"changes":[]}]}').notices).toEqual([
+      notice({ updated: true }),
+    ]);
     expect(({} as { products?: unknown }).products).toBeUndefined();
+  });
+});
+
+describe('a delivery of another form', () => {
+  const usual = of({ change_type: 'checkout_disabled', reason_code: 'out_of_season' });
+  const body = JSON.stringify(usual);
+  const found = (body: string | Uint8Array) => decodeNotification(Buffer.from(body), delivery);
+
+  it.each<[string, Uint8Array]>([
+    ['gzip', gzipSync(body)],
+    ['deflate', deflateSync(body)],
+    ['deflate without its header', deflateRawSync(body)],
+    ['two members of gzip', Buffer.concat([gzipSync(body.slice(0, 9)), gzipSync(body.slice(9))])],
+  ])('that is sent as %s is understood as the usual body, and closes', (_, bytes) => {
+    expect(found(bytes)).toEqual(decode(usual));
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ['gzip within gzip', gzipSync(gzipSync(body)), 'encoded-twice'],
+    ['deflate within gzip', gzipSync(deflateSync(body)), 'encoded-twice'],
+    ['more than the receiver takes', gzipSync(Buffer.alloc(2 * 1024 * 1024, 0x20)), 'inflates-too-long'],
+    ['half of its gzip', gzipSync(body).subarray(0, 30), 'bad-encoding'],
+    ['gzip of no text', gzipSync(Buffer.from([0x7b, 0xff])), 'not-utf8'],
+  ])('with %s is kept aside', (_, bytes, quarantine) => {
+    expect(found(bytes)).toMatchObject({ notices: [], quarantine, understood: false });
+  });
+
+  const line = JSON.stringify({ product_id: 7 });
+  it.each<[string, string, number[]]>([
+    ['a field of a web form', `payload=${encodeURIComponent(body)}`, [7]],
+    ['a field with other fields', `type=change&data=${encodeURIComponent(body)}&sent=1`, [7]],
+    ['fields of a web form', 'product_ids[]=7&event=changed', [7]],
+    ['ids in one field', 'product_ids=7,8', [7, 8]],
+    ['an envelope', JSON.stringify({ event: 'changed', data: usual }), [7]],
+    ['an envelope around text', JSON.stringify({ Type: 'Notification', Message: body }), [7]],
+    ['an array', JSON.stringify([usual, { product_id: 8 }]), [7, 8]],
+    ['lines', `${line}\n${JSON.stringify({ product_ids: ['8', 9] })}\r\n`, [7, 8, 9]],
+    ['a line that is cut', `${line}\n{"product_id":`, [7]],
+    ['bare ids', JSON.stringify({ products: [7, '8', { id: 9 }] }), [7, 8, 9]],
+    ['products whose changes are none', JSON.stringify({ products: [{ product_id: 7, changes: 'all' }] }), [7]],
+    ['one product that changed', JSON.stringify({ product_id: 7, event: 'changed' }), [7]],
+  ])('that is %s has its products read, and closes none', (_, text, ids) => {
+    const { notices, quarantine, understood, form } = found(text);
+    const read = notices.toSorted((a, b) => a.product_id - b.product_id);
+    expect(read).toEqual(ids.map((product_id) => notice({ product_id, updated: true })));
+    expect({ quarantine, understood, form }).toEqual({ quarantine: null, understood: true, form: 'other' });
+  });
+
+  it.each<[string, unknown]>([
+    ['an order', { order: { id: 7, ids: [7], productId: 7, alternative_product_id: 7 } }],
+    ['a value that changed', { changes: [{ field_name: 'x', new_value: { product_id: 7 } }] }],
+    ['text within text within text', { a: JSON.stringify({ b: JSON.stringify({ product_id: 7 }) }) }],
+    ['no id', { product_ids: [-7, 7.5, 'seven', true, null, 2 ** 53], products: {} }],
+  ])('that names ids elsewhere, as in %s, is not understood', (_, payload) => {
+    expect(decode(payload)).toMatchObject({ notices: [], quarantine: 'wrong-shape', understood: false });
+  });
+
+  it('that names more than a hundred products has a hundred read, and is not understood', () => {
+    const { notices, quarantine, understood } = decode({ product_ids: Array.from({ length: 150 }, (_, id) => id + 1) });
+    expect([notices.length, quarantine, understood]).toEqual([100, 'wrong-shape', false]);
+  });
+
+  it("of somebody else's subscription has its product read, closes nothing and is kept aside", () => {
+    const { notices, quarantine } = decode({ ...usual, subscription_id: 'other' });
+    expect([notices, quarantine]).toEqual([[notice({ updated: true })], 'unknown-subscription']);
+  });
+
+  it.each(['CHECKOUT_DISABLED', 'Checkout-Disabled', 'checkoutDisabled', ' checkout disabled '])(
+    'whose change type is spelled %s closes as the usual one',
+    (change_type) => {
+      const closing = of({ change_type, reason_code: 'out_of_season' });
+      expect(decode(closing)).toEqual(decode(usual));
+    },
+  );
+
+  it('that is nested 200,000 levels deep, or has as many lines, does no harm', () => {
+    const deep = `${'{"x":'.repeat(150_000)}{"product_id":7}${'}'.repeat(150_000)}`;
+    expect(decode(deep).notices).toMatchObject([{ product_id: 7 }]);
+    expect(decode('[]\n'.repeat(300_000))).toMatchObject({ notices: [] });
   });
 });
 

@@ -8,6 +8,7 @@ import { healthy } from '../domain/healthy-facts.ts';
 const codes = [
   'checks-flood',
   'clock-doubted',
+  'deliveries-not-understood',
   'images-disk',
   'images-refused',
   'images-unverified',

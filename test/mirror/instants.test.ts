@@ -19,7 +19,7 @@ const otherNumbers = new Set([
    searches epoch read_failures trusted healed_to width height bytes applied superseded quarantined
    skipped_numbers list_place documents length truncated replay_of confirmed coding utc_offset next_utc_offset
    detail_target_ms stored_bytes total_bytes bodies_gone feed_ceiling feed_newest order_number last_order_number
-   number floor last_seq awaited replanned_to affected sellable days weighed_rating kept`.split(/\s+/),
+   number floor last_seq awaited replanned_to affected sellable days weighed_rating kept not_understood`.split(/\s+/),
 ]);
 
 const schemas = [

@@ -6,7 +6,7 @@ import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts
 
 const never = new AbortController().signal;
 
-function find({ daemon }: VirtualHarness, id: number): Promise<void> {
+function find({ daemon }: VirtualHarness, id: number): Promise<number[]> {
   return findProducts(daemon.ports, [id], { promptly: daemon.storage.promptly, signal: never });
 }
 

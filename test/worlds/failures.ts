@@ -71,6 +71,13 @@ function edit(world: World, which: number, value: string): void {
   world.harness.sandbox.world.edit(onSale(world)[which] ?? 0, { field: 'description', value });
 }
 
+/** Sends a body to the callback address of the first subscription. */
+async function deliver({ harness }: World, body: unknown): Promise<void> {
+  const url = harness.sandbox.subscriptions()[0]?.callback_url;
+  if (url === undefined) throw new Error('there is no subscription');
+  await fetch(url, { method: 'POST', body: JSON.stringify(body) });
+}
+
 /** A resync reads all again, so that it is not the cadence that is measured. */
 function withoutMember(member: string): Planted['plant'] {
   return (world) => {
@@ -260,6 +267,15 @@ export const planted: readonly Planted[] = [
       const mend = fault(world, { kind: 'status', status: 500, path: `/products/${onSale(world)[0]}/` });
       ask(world);
       return mend;
+    },
+  },
+  {
+    failure: 'three deliveries that nobody understands',
+    code: 'deliveries-not-understood',
+    times: [2 * minute, 2 * minute, 5 * second],
+    plant: async (world) => {
+      for (let each = 0; each < 3; each += 1) await deliver(world, { event: 'ping' });
+      return () => deliver(world, { product_ids: onSale(world).slice(0, 1) });
     },
   },
   {

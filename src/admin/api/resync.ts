@@ -17,6 +17,7 @@ export const resyncRequest = loose({
 export const resyncStarted = z.object({
   job_id: z.int().nullable().meta({ description: 'null: a dry run' }),
   resumed: z.boolean().meta({ description: 'false: a daemon makes a new job of each request' }),
+  found: z.array(z.int()).meta({ description: 'products that were not mirrored, and that the service has' }),
   records: z.record(text, count),
   calls: z.number(),
   minutes: z.number().meta({ description: 'at the configured rate' }),

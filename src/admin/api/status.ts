@@ -28,6 +28,7 @@ const subscription = z.object({
   trusted: bit,
   broken: bit,
   failing: bit,
+  not_understood_since: never,
 });
 
 /** The mirror's part of the status. */

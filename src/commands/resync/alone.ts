@@ -14,7 +14,7 @@ import { type ResyncRequest, requestResync } from '../../sync/records/resync.ts'
 import { machineFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
-import { concludeJob, doneSays } from './conclude-job.ts';
+import { concludeJob, doneSays, printFound } from './conclude-job.ts';
 import { whileLocked } from './while-locked.ts';
 
 /**
@@ -38,7 +38,10 @@ export async function resyncAlone(
   const { clock } = mirroring.ports;
   const began = clock.now();
   const { promptly } = mirroring.storage;
-  await patiently(() => findProducts(mirroring.ports, request.product_ids, { promptly, signal: io.signal }));
+  printFound(
+    io,
+    await patiently(() => findProducts(mirroring.ports, request.product_ids, { promptly, signal: io.signal })),
+  );
   const opened = await patiently(() => requestResync(mirroring.ports, request, { resume: true }));
   mirroring.storage.serve();
   if (opened.resumed)

@@ -9,6 +9,12 @@ import type { Io } from '../terminal/io.ts';
 
 type WalkedShortList = ToldShortList & { readonly walked_at: number };
 
+/** Prints which of the requested products the mirror did not have. */
+export function printFound({ stderr }: Io, found: readonly number[]): void {
+  if (found.length > 0)
+    stderr.write(`Not mirrored until now: product ${found.join(', ')}. The service has it, so it is mirrored now.\n`);
+}
+
 /** Says how far a job has come. */
 export function doneSays({ records, left, failed }: Pick<JobState, 'records' | 'left' | 'failed'>): string {
   const failures = failed === 0 ? '' : `, ${number(failed)} of them without success`;

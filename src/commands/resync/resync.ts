@@ -23,7 +23,7 @@ import type { Io } from '../terminal/io.ts';
 import { progressPrinter } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
 import { resyncAlone } from './alone.ts';
-import { concludeJob, doneSays } from './conclude-job.ts';
+import { concludeJob, doneSays, printFound } from './conclude-job.ts';
 import { whileLocked } from './while-locked.ts';
 
 interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
@@ -68,6 +68,7 @@ export function resyncCommand(io: Io): Command {
         return;
       }
       if (options.dryRun || answer.job_id === null) return printPrice(io, answer, options);
+      printFound(io, answer.found);
       // With --wait and --json the one document comes at the end.
       if (!(options.wait && options.json)) printStart(io, answer, options);
       io.ifStopped(`the daemon goes on with job ${answer.job_id}`, 'catalogued status');

@@ -134,6 +134,8 @@ export interface DeclaredFacts {
   readonly broken: 0 | 1;
   /** 1: the service rejects it, or sending it failed several times in a row. */
   readonly failing: 0 | 1;
+  /** Instant of the first of three or more deliveries that nobody understood; null if the last ones were understood. */
+  readonly not_understood_since: number | null;
 }
 
 /** Observations of a daemon about the database into which it publishes. */

@@ -52,6 +52,23 @@ export const ofPush = {
         ? null
         : { since: watched.settled.since, says: `${number(inbox.waiting)} wait, and none is applied` },
   },
+  'deliveries-not-understood': {
+    about: 'Inbox',
+    headline: 'Deliveries have not been understood',
+    severity: 'warning',
+    means:
+      'three deliveries of an hour could not be decoded, and no good one has come since. The products of their subscription are read as often as without it, and read again once a delivery is understood',
+    todo: 'See what comes: `catalogued notifications list --state quarantined`, then `catalogued notifications show ID`. Ask the service for the form that `docs/service.md` lists, or report the other one',
+    found: ({ subscriptions }) => {
+      const unclear = subscriptions.flatMap(({ not_understood_since: since }) => since ?? []);
+      return unclear.length === 0
+        ? null
+        : {
+            since: Math.min(...unclear),
+            says: `nobody understands the deliveries of ${number(unclear.length)} of ${number(subscriptions.length)} subscriptions: its products are read as often as without it`,
+          };
+    },
+  },
   'closures-held': {
     about: 'Closures',
     headline: 'Announced closures have been held back',

@@ -36,6 +36,7 @@ export const promiseTable: readonly PromiseKind[] = [
       'subscription-taken',
       'subscription-broken',
       'subscription-failing',
+      'deliveries-not-understood',
     ],
   },
   { promise: 'Storefronts can read the mirror', broken_by: ['readers-shut-out'] },

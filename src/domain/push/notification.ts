@@ -1,5 +1,7 @@
 import { isMembers, type Members } from '../values/members.ts';
 import type { UpdatedField } from './awaited.ts';
+import { deliveryText, type NoText } from './delivery-text.ts';
+import { documentsIn, idOf, productIdsIn } from './other-form.ts';
 
 /*
  * Decodes deliveries (specification §2 and §6, and an older form). A payload has no id,
@@ -27,8 +29,8 @@ export interface ProductNotice {
 
 /** Reason why a delivery is quarantined for a person to inspect. */
 export type Quarantine =
+  | NoText
   | 'truncated'
-  | 'not-utf8'
   | 'not-json'
   | 'wrong-shape'
   | 'too-many-products'
@@ -37,10 +39,15 @@ export type Quarantine =
 
 /** The usable part of a delivery, and the problem with the rest; `quarantine` is null if there is none. */
 export interface Notification {
-  readonly form: 'current' | 'legacy';
+  readonly form: 'current' | 'legacy' | 'other';
   readonly notices: readonly ProductNotice[];
   readonly quarantine: Quarantine | null;
+  /** False: products that it may name are not known, so it is worth no more than a delivery that was lost. */
+  readonly understood: boolean;
 }
+
+/** So many deliveries within this time that nobody understood, and no good one since, are a gap of their subscription. */
+export const notUnderstood = { deliveries: 3, within_ms: 60 * 60 * 1000 } as const;
 
 const mostProducts = 10_000;
 const mostChanges = 100;
@@ -55,20 +62,48 @@ export function decodeNotification(
   { subscription_id, truncated }: { readonly subscription_id: string; readonly truncated: boolean },
 ): Notification {
   if (truncated) return unusable('truncated');
-  const text = utf8(body);
-  if (text === null) return unusable('not-utf8');
-  const payload = parsed(text);
+  const read = deliveryText(body);
+  if ('none' in read) return unusable(read.none);
+  const documents = documentsIn(read.text);
+  const [payload] = documents;
   if (payload === undefined) return unusable('not-json');
+  const usual = documents.length === 1 ? decodeUsual(payload, subscription_id) : unusable('wrong-shape');
+  return isWhole(usual) ? usual : withFound(usual, documents);
+}
+
+/** Returns whether nothing else of a delivery can be used. */
+function isWhole({ quarantine, notices }: Notification): boolean {
+  return quarantine === null || (quarantine === 'unknown-change-type' && notices.length > 0);
+}
+
+/** Adds the products that a delivery names in another form than the usual one. They are read, and nothing more. */
+function withFound(usual: Notification, documents: readonly unknown[]): Notification {
+  const { ids, more } = productIdsIn(documents);
+  const known = new Set(usual.notices.map(({ product_id }) => product_id));
+  const found = ids
+    .filter((product_id) => !known.has(product_id))
+    .map((product_id) => ({ product_id, closure: null, enabled: false, updated: true, fields: [] }));
+  const notices = [...usual.notices, ...found];
+  const understood = notices.length > 0 && !more;
+  // What is partly of the usual form stays for a person to inspect.
+  const isOther = understood && usual.notices.length === 0 && usual.quarantine === 'wrong-shape';
+  return isOther
+    ? { form: 'other', notices, quarantine: null, understood }
+    : { form: usual.form, notices, quarantine: usual.quarantine, understood };
+}
+
+function decodeUsual(payload: unknown, subscription_id: string): Notification {
   if (!isMembers(payload)) return unusable('wrong-shape');
   if (payload.products === undefined && payload.product_id !== undefined) return decodeLegacy(payload);
   if (!Array.isArray(payload.products)) return unusable('wrong-shape');
   if (payload.products.length > mostProducts) return unusable('too-many-products');
-  if (payload.subscription_id !== undefined && payload.subscription_id !== subscription_id)
+  const { subscription_id: named } = payload;
+  if (named != null && (typeof named === 'number' ? String(named) : named) !== subscription_id)
     return unusable('unknown-subscription');
   const decoded = payload.products.map(decodeProduct);
   const notices = decoded.flatMap(({ notice }) => (notice === null ? [] : [notice]));
   const quarantine = decoded.find((each) => each.quarantine !== null)?.quarantine ?? null;
-  return { form: 'current', notices: merged(notices), quarantine };
+  return { form: 'current', notices: merged(notices), quarantine, understood: true };
 }
 
 function decodeProduct(entry: unknown): { notice: ProductNotice | null; quarantine: Quarantine | null } {
@@ -89,7 +124,7 @@ function decodeProduct(entry: unknown): { notice: ProductNotice | null; quaranti
 
 function withChange(notice: ProductNotice, change: unknown): ProductNotice | null {
   if (!isMembers(change)) return null;
-  switch (change.change_type) {
+  switch (wordOf(change.change_type)) {
     case 'checkout_disabled':
       return {
         ...notice,
@@ -120,10 +155,11 @@ function withChange(notice: ProductNotice, change: unknown): ProductNotice | nul
 function decodeLegacy(payload: Members): Notification {
   const product_id = idOf(payload.product_id);
   const types = payload.change_types;
-  if (product_id === null || !Array.isArray(types) || types.length === 0) return unusable('wrong-shape', 'legacy');
+  if (product_id === null || !Array.isArray(types) || types.length === 0) return unusable('wrong-shape');
   const known = types
     .slice(0, mostChanges)
-    .filter((type) => ['checkout', 'closure', 'content'].includes(type as string));
+    .map(wordOf)
+    .filter((type) => ['checkout', 'closure', 'content'].includes(type));
   const closure = {
     reason: textOf(payload.reason),
     expected_reopening: textOf(payload.reopening_date),
@@ -142,6 +178,7 @@ function decodeLegacy(payload: Members): Notification {
     form: 'legacy',
     notices: [notice],
     quarantine: known.length === types.length ? null : 'unknown-change-type',
+    understood: true,
   };
 }
 
@@ -166,30 +203,19 @@ function merged(notices: readonly ProductNotice[]): ProductNotice[] {
   return [...byProduct.values()];
 }
 
-function unusable(quarantine: Quarantine, form: Notification['form'] = 'current'): Notification {
-  return { form, notices: [], quarantine };
+function unusable(quarantine: Quarantine): Notification {
+  return { form: 'current', notices: [], quarantine, understood: false };
 }
 
-function utf8(body: Uint8Array): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
-  } catch {
-    return null;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** Parses an id: an integer in deliveries, digits elsewhere in the service. Null if it is neither. */
-function idOf(value: unknown): number | null {
-  const id = typeof value === 'string' && /^[1-9]\d{0,15}$/.test(value) ? Number(value) : value;
-  return Number.isSafeInteger(id) && (id as number) > 0 ? (id as number) : null;
+/** Returns a word of the service in its usual spelling: `CHECKOUT_DISABLED` and `checkoutDisabled` are `checkout_disabled`. */
+function wordOf(value: unknown): string {
+  if (typeof value !== 'string') return '';
+  return value
+    .slice(0, longestText)
+    .replace(/([a-z])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .trim()
+    .replace(/[\s-]+/g, '_');
 }
 
 function textOf(value: unknown): string | null {

@@ -1,15 +1,17 @@
 import type { Instant } from '../../clock.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
 import { sendingStatuses, silentStatuses } from '../../domain/push/subscription.ts';
 import { type Bound, listed, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 
-/** Subscriptions that send, and to us. Under a word that nobody knows, one sends once a delivery has shown it. */
+/** Subscriptions that send, and to us, and whose deliveries are understood. Under a word that nobody knows, one sends once a delivery has shown it. */
 export const working = query
   .selectFrom('_subscription')
   .where('declared_id', 'is not', null)
   .where('status', 'not in', silentStatuses)
   .where((of) => of.or([of('status', 'in', sendingStatuses), of('last_delivery_at', '>=', of.ref('status_at'))]))
-  .where('address', '=', 'ours');
+  .where('address', '=', 'ours')
+  .where('not_understood', '<', notUnderstood.deliveries);
 
 export interface UncoveredProduct {
   readonly product_id: number;

@@ -1,4 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
 import { silentStatuses } from '../../domain/push/subscription.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
@@ -11,7 +12,10 @@ export type Gap = Tables['_gap'];
 export interface GapReads {
   /** Returns whether a gap of this subscription, or of all, overlaps a period. */
   wasGap(subscription_id: string, span: { readonly from: Instant; readonly to: Instant }): boolean;
-  /** Returns subscriptions that stopped working, and since when; `mended`: those with an open gap that work again. */
+  /**
+   * Returns subscriptions that stopped working or whose deliveries nobody understands, and since when; `mended`: those with an
+   * open gap that work again.
+   */
   broken(): { readonly subscription_id: string; readonly since: Instant }[];
   mended(): string[];
   /** Returns the first gap that is over and not repaired; null if there is none. */
@@ -82,13 +86,21 @@ function breaks(db: Reads): Pick<GapReads, 'broken' | 'mended'> {
         // If the address is wrong, the status has not changed, so it says nothing about when.
         const isByStatus = or([eb('s.address', '=', 'ours'), eb('s.status', '=', 'missing')]);
         const since = when().when(isByStatus).then(ref('s.status_at')).end();
-        return ['s.subscription_id', fn.coalesce(since, 's.checked_at', lit(instant(0))).as('since')];
+        const isUnclear = eb('s.not_understood', '>=', notUnderstood.deliveries);
+        const unclear = when().when(isUnclear).then(ref('s.not_understood_at')).end();
+        return ['s.subscription_id', fn.coalesce(unclear, since, 's.checked_at', lit(instant(0))).as('since')];
       })
       .where('s.declared_id', 'is not', null)
       .where('s.put_at', 'is not', null)
       .where('s.status', 'is not', null)
       // One whose address nobody knows yet is not known to be broken.
-      .where(({ eb, or }) => or([eb('s.status', 'in', silentStatuses), eb('s.address', '<>', 'ours')])),
+      .where(({ eb, or }) =>
+        or([
+          eb('s.status', 'in', silentStatuses),
+          eb('s.address', '<>', 'ours'),
+          eb('s.not_understood', '>=', notUnderstood.deliveries),
+        ]),
+      ),
   );
   const mended = db.values(() =>
     query

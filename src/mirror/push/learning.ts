@@ -1,8 +1,9 @@
 import { type Instant, instant } from '../../clock.ts';
 import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
 import type { Trust } from '../../domain/push/trust.ts';
-import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -44,12 +45,16 @@ export interface SubscriptionLearning {
     attempt: { at: Instant; failures: number; failure: FailedAttempt | null; not_before: Instant | null },
   ): void;
   delivered(last: ReadonlyMap<string, number>): void;
+  /** Records a delivery that nobody understood. Returns the number of them within an hour and since the last good one. */
+  notUnderstood(subscription_id: string, at: Instant): number;
+  /** Records a good delivery. */
+  understood(subscription_id: string): void;
   /** Records how many changes it announced, and whether it is trusted. */
   judged(subscription_id: string, trust: Trust, trusted: 0 | 1): void;
 }
 
 export function subscriptionLearning(db: Writes): SubscriptionLearning {
-  return { learn: learning(db), ...readsMade(db), ...attemptsMade(db) };
+  return { learn: learning(db), ...readsMade(db), ...attemptsMade(db), ...understanding(db) };
 }
 
 const changing = ({ subscription_id }: Bound<Key>) =>
@@ -127,6 +132,39 @@ function readsMade(
     },
     addressesVoid: () => {
       voidAddresses.run();
+    },
+  };
+}
+
+function understanding(db: Writes): Pick<SubscriptionLearning, 'notUnderstood' | 'understood'> {
+  const { deliveries, within_ms } = notUnderstood;
+  const count = db.returning(({ subscription_id, at }: Bound<Key & { at: Instant }>) =>
+    query
+      .updateTable('_subscription')
+      .where('subscription_id', '=', subscription_id)
+      .set(({ eb, fn, or, and, ref, val }) => {
+        const counts = or([
+          eb('not_understood', '>=', deliveries),
+          and([
+            eb('not_understood', '>', 0),
+            eb('not_understood_at', '>=', sql<Instant>`${at} - ${sql.lit(within_ms)}`),
+          ]),
+        ]);
+        const more = fn<number>('min', [eb('not_understood', '+', 1), sql.lit(deliveries)]);
+        return {
+          not_understood: eb.case().when(counts).then(more).else(val(1)).end(),
+          not_understood_at: eb.case().when(counts).then(ref('not_understood_at')).else(at).end(),
+        };
+      })
+      .returning('not_understood'),
+  );
+  const clear = db.change((bound: Bound<Key>) =>
+    changing(bound).set({ not_understood: 0, not_understood_at: null }).where('not_understood', '>', 0),
+  );
+  return {
+    notUnderstood: (subscription_id, at) => count.all({ subscription_id, at })[0] ?? 0,
+    understood: (subscription_id) => {
+      clear.run({ subscription_id });
     },
   };
 }

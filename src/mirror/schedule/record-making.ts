@@ -30,10 +30,11 @@ export interface RecordMaking {
   dropBeyond(product_id: number, last_part: number): void;
 }
 
-/** Instant of the read, and the instant at which it is due unless something asks for it earlier. */
+/** Instant of the read, the instant at which it is due unless something asks for it earlier, and when it is stale. */
 export interface CreatedRead {
   readonly fetched_at: Instant;
   readonly due_at: Instant;
+  readonly stale_at: Instant;
 }
 
 /** `madeDue` is called where something may be due that was not. */
@@ -112,11 +113,12 @@ function creating(db: Writes) {
 }
 
 function creatingRead(db: Writes) {
-  return db.change(({ templates, ids, fetched_at, due_at }: Bound<{ templates: string; ids: string } & CreatedRead>) =>
+  type Created = { templates: string; ids: string } & CreatedRead;
+  return db.change(({ templates, ids, fetched_at, due_at, stale_at }: Bound<Created>) =>
     query
       .insertInto('_record')
       .orIgnore()
-      .columns(['resource', 'product_id', 'edition', 'part', 'due_at', 'due_reason', 'lane', 'fetched_at'])
+      .columns(['resource', 'product_id', 'edition', 'part', 'due_at', 'due_reason', 'lane', 'fetched_at', 'stale_at'])
       .expression(
         query
           .selectFrom(templateRows(templates))
@@ -126,6 +128,7 @@ function creatingRead(db: Writes) {
             val<'cadence-elapsed'>('cadence-elapsed').as('due_reason'),
             val(laneIndex('weekly')).as('lane'),
             fetched_at.as('fetched_at'),
+            stale_at.as('stale_at'),
           ]),
       ),
   );

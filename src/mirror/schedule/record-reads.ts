@@ -32,6 +32,8 @@ export interface RecordReads {
    */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
   fill(): FillState;
+  /** Returns the number of products that have their own read and are not shown: announced, or included by configuration. */
+  countAnnounced(): number;
   /** Returns whether a record, neither refused nor in quarantine, was never fetched, or a product list cannot be used. */
   isAnyUnread(): boolean;
   /** Returns whether products are on sale, and all of their dates were answered, and none can be bought. */
@@ -256,7 +258,7 @@ function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
   };
 }
 
-function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'isAnyUnread' | 'isAllEmpty'> {
+function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'countAnnounced' | 'isAnyUnread' | 'isAllEmpty'> {
   const fill = db.rows(() =>
     query
       .selectFrom('_record')
@@ -265,6 +267,16 @@ function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'isAnyUnread' | 'is
         fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
         fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
       ]),
+  );
+  const announced = db.values(() =>
+    query
+      .selectFrom('_record as r')
+      .leftJoin('_product as p', (join) =>
+        join.onRef('p.product_id', '=', 'r.product_id').on('p.withdrawn_at', 'is', null),
+      )
+      .select(({ fn }) => fn.count<number>('r.product_id').distinct().as('products'))
+      .where('r.resource', '=', 'product_detail')
+      .where('p.product_id', 'is', null),
   );
   const unread = db.values(() =>
     query
@@ -305,6 +317,7 @@ function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'isAnyUnread' | 'is
       const { windows, shown } = dated.get() ?? { windows: 0, shown: 0 };
       return windows > 0 && shown === 0;
     },
+    countAnnounced: () => announced.get() ?? 0,
     fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0 },
     isAnyUnread: () => unread.get() !== undefined || unusable.get() !== undefined,
   };

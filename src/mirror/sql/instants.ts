@@ -142,6 +142,7 @@ export const mirrorInstants: MirrorInstants = {
     tried_at: 'absent',
     not_before: 'ahead',
     last_delivery_at: 'now',
+    not_understood_at: 'now',
   },
   _subscription_product: { since_at: 'now' },
   _notice: { received_at: 'now' },

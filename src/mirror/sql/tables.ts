@@ -32,7 +32,7 @@ export interface Tables {
   _absence: { resource: Is['resource']; id: number; missing_walks: number; first_missing_at: Instant; last_missing_at: Instant; answer: 'gone' | 'permanently-gone' | 'there' | null; answered_at: Instant | null };
   _outcome: { operation: Is['operation']; last_ok_at: Instant | null; failed_at: Instant | null; noticed_at: Instant | null; affected: number; detail: string | null };
   _closure: { closure_id: number; product_id: number; delivery_id: number; notified_at: Instant; applied_at: Instant | null; available_at: Instant | null; confirmed_at: Instant | null; ended_at: Instant | null; reason: string | null; expected_reopening: string | null; alternative_product_id: number | null };
-  _subscription: { subscription_id: string; declared_id: string | null; type: Is['_subscription.type']; held_type: string | null; status: string | null; status_at: Instant | null; change_types: string | null; entity_ids: string | null; address: 'ours' | 'moved' | 'foreign' | null; epoch: number | null; differences: string; checked_at: Instant | null; read_failures: number; read_not_before: Is['read_not_before'] | null; put_at: Instant | null; put_hash: string | null; wrested_at: Instant | null; tried_at: Instant | null; failures: number; failure: string | null; not_before: Is['not_before'] | null; last_delivery_at: Instant | null; announced: number; announceable: number; trusted: 0 | 1; failure_kind: 'refused' | 'missing' | 'throttled' | 'unreachable' | 'failed' | 'self-test' | null };
+  _subscription: { subscription_id: string; declared_id: string | null; type: Is['_subscription.type']; held_type: string | null; status: string | null; status_at: Instant | null; change_types: string | null; entity_ids: string | null; address: 'ours' | 'moved' | 'foreign' | null; epoch: number | null; differences: string; checked_at: Instant | null; read_failures: number; read_not_before: Is['read_not_before'] | null; put_at: Instant | null; put_hash: string | null; wrested_at: Instant | null; tried_at: Instant | null; failures: number; failure: string | null; not_before: Is['not_before'] | null; last_delivery_at: Instant | null; announced: number; announceable: number; trusted: 0 | 1; failure_kind: 'refused' | 'missing' | 'throttled' | 'unreachable' | 'failed' | 'self-test' | null; not_understood: number; not_understood_at: Instant | null };
   _subscription_product: { subscription_id: string; product_id: number; since_at: Instant | null };
   _notice: { subscription_id: string; product_id: number; change_type: string; received_at: Instant; awaited: 0 | 1; awaits: string | null };
   _expected_notice: { product_id: number; change_type: Is['_expected_notice.change_type']; since_at: Instant; found_at: Instant };
@@ -81,7 +81,7 @@ export interface Defaulted {
   _job: 'job_id' | 'failed';
   _change: 'seq' | 'total_bytes';
   _closure: 'closure_id';
-  _subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted';
+  _subscription: 'differences' | 'read_failures' | 'failures' | 'announced' | 'announceable' | 'trusted' | 'not_understood';
   _notice: 'awaited';
   _gap: 'gap_id' | 'healed_to' | 'products';
   _image_file: 'failures';

@@ -5,6 +5,7 @@ import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.t
 import type { DeclaredFacts, FreshnessFacts, RecordFigures, StoredFacts } from '../../domain/conditions/facts.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
 import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
 import { isBroken } from '../../domain/push/subscription.ts';
 import { isMisuse } from '../../domain/sale/closure.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
@@ -264,7 +265,7 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
       .selectFrom('subscriptions as v')
       .innerJoin('_subscription as s', 's.subscription_id', 'v.subscription_id')
       .selectAll('v')
-      .select(['s.trusted', 's.put_at', 's.failures', 's.failure_kind'])
+      .select(['s.trusted', 's.put_at', 's.failures', 's.failure_kind', 's.not_understood', 's.not_understood_at'])
       .orderBy('v.subscription_id'),
   );
   const gaps = db.rows(() =>
@@ -275,11 +276,13 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
       .orderBy('gap_id', 'desc')
       .limit(10),
   );
-  const judged = ({ put_at, failures, failure_kind, ...shown }: ReturnType<typeof subscriptions.all>[number]) =>
+  type Stored = ReturnType<typeof subscriptions.all>[number];
+  const judged = ({ put_at, failures, failure_kind, not_understood, not_understood_at, ...shown }: Stored) =>
     ({
       ...shown,
       broken: isBroken(shown.status, put_at) ? 1 : 0,
       failing: isWorthTelling(failure_kind, failures) ? 1 : 0,
+      not_understood_since: not_understood >= notUnderstood.deliveries ? not_understood_at : null,
     }) as const;
   return () => ({ subscriptions: subscriptions.all().map(judged), gaps: gaps.all() });
 }

@@ -4,10 +4,16 @@ import { failureOf } from '../../domain/conditions/outcome.ts';
 import { isAwaited } from '../../domain/push/awaited.ts';
 import { isOldAddressUsed } from '../../domain/push/callback-epoch.ts';
 import { awaitedMembers } from '../../domain/push/news.ts';
-import { decodeNotification, type Notification, type ProductNotice } from '../../domain/push/notification.ts';
+import {
+  decodeNotification,
+  type Notification,
+  notUnderstood,
+  type ProductNotice,
+} from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
+import { askAnnounced } from '../records/announced.ts';
 import type { Sync } from '../records/context.ts';
 import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
 
@@ -95,7 +101,7 @@ interface Decoded {
   readonly state: Outcome;
 }
 
-const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json' };
+const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json', understood: false };
 
 /**
  * Applies deliveries in one transaction if all are small. Beside a large one each has its own, and a large one several, in
@@ -131,9 +137,22 @@ async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<
 }
 
 /** Applies a small delivery, or the last slice of a large one. */
-function applyRest(ports: Sync, { delivery, state, notification: { notices, quarantine } }: Decoded): void {
+function applyRest(ports: Sync, { delivery, state, notification }: Decoded): void {
+  const { notices, quarantine } = notification;
   const unknown = applyNotices(ports, delivery, notices, state);
   if (unknown > 0 || quarantine !== null) walkListSoon(ports);
+  noteUnderstood(ports, delivery, notification);
+}
+
+/** Counts deliveries that nobody understands: many of them are a gap (`healGaps`), which the next good one ends. */
+function noteUnderstood(
+  { mirror: { push }, log }: Sync,
+  { subscription_id, received_at }: StoredDelivery,
+  { quarantine, understood }: Notification,
+): void {
+  if (quarantine === null) push.subscriptions.understood(subscription_id);
+  else if (!understood && push.subscriptions.notUnderstood(subscription_id, received_at) === notUnderstood.deliveries)
+    log.error({ subscription_id, quarantine }, 'deliveries are not understood: nothing relies on this subscription');
 }
 
 /**
@@ -146,12 +165,14 @@ function applyNotices(
   notices: readonly ProductNotice[],
   state: Outcome,
 ): number {
-  const { mirror, clock } = ports;
+  const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));
+  const isKnown = new Set(idsOf(known));
   for (const notice of known) noteNotice(ports, delivery, notice);
   // The later delivery has all other effects. Trust is counted by delivery, so the earlier one counts too.
   if (state === 'superseded') return 0;
-  const idsOf = (some: readonly ProductNotice[]) => some.map(({ product_id }) => product_id);
+  const others = notices.filter(({ product_id }) => !isKnown.has(product_id) && !policy.excluded.has(product_id));
+  askAnnounced(ports, idsOf(others), delivery.received_at);
   const closing = known.filter(({ closure }) => closure !== null);
   const visible = closing.length > 0 ? mirror.catalogue.products.count() : 0;
   const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
@@ -162,7 +183,11 @@ function applyNotices(
   if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');
   if (known.length > 0) createPlacesInLists(ports, idsOf(known));
   if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());
-  return notices.length - known.length;
+  return others.length;
+}
+
+function idsOf(notices: readonly ProductNotice[]): number[] {
+  return notices.map(({ product_id }) => product_id);
 }
 
 /** Stores which subscription announced which change of a product, and the instant, because its trust depends on it. */

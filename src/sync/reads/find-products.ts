@@ -14,17 +14,17 @@ const patienceMs = 8000;
 type Promptly = <Result>(work: () => Result) => Promise<Result>;
 
 /**
- * Requests products that are not mirrored, and mirrors those that the service has, as if the list had brought them. If
- * it lacks one or does not answer, the others are stored and an error names it (64, 69).
+ * Requests products that are not mirrored or were withdrawn, and mirrors those that the service has, as if the list had
+ * brought them. Returns these. If it lacks one or does not answer, the others are stored and an error names it (64, 69).
  */
 export async function findProducts(
   ports: Ports,
   product_ids: readonly number[],
   { promptly, signal }: { readonly promptly: Promptly; readonly signal: AbortSignal },
-): Promise<void> {
+): Promise<number[]> {
   const { mirror, clock, policy } = ports;
-  const unknown = [...new Set(product_ids)].filter((id) => mirror.catalogue.products.find(id) === null);
-  if (unknown.length === 0) return;
+  const unknown = [...new Set(product_ids)].filter((id) => !mirror.catalogue.products.isVisible(id));
+  if (unknown.length === 0) return [];
   const excluded = unknown.filter((id) => policy.excluded.has(id));
   if (excluded.length > 0)
     throw notFound(excluded, 'excluded by the configuration', 'remove it from service.select.exclude_product_ids');
@@ -37,9 +37,10 @@ export async function findProducts(
   using patience = clock.deadline(patienceMs, signal);
   const readings = await Promise.all(unknown.map((id) => ask(ports, id, { promptly, signal: patience.signal })));
   const missing = unknown.filter((_, index) => isMissing(readings[index]));
-  if (missing.length > 0) throw notFound(missing, 'unknown to the mirror and to the service', 'check the id');
+  if (missing.length > 0) throw notFound(missing, 'not in the mirror, and unknown to the service', 'check the id');
   const silent = readings.find((reading) => reading === null || reading.kind !== 'read');
   if (silent !== undefined) throw notAnswered(silent);
+  return unknown;
 }
 
 async function ask(

@@ -12,6 +12,7 @@ import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages } from '../images/vanished.ts';
 import { lookAfterNotice, lookForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
+import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../records/announced.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
@@ -30,7 +31,13 @@ export async function refreshProductDetail(
   const { language, currency } = detailEdition(record.edition, policy.extent);
   const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
-  if (reading.kind !== 'read') return settleFailure(ports, record, reading, signal);
+  if (reading.kind !== 'read')
+    return settleAnnouncedFailure(ports, record, reading) ?? settleFailure(ports, record, reading, signal);
+  if (isOnlyAnnounced(ports, record))
+    return ports.commit(() => {
+      pathAnswered(ports, 'product', reading.sent_at);
+      return settleAnnounced(ports, record, reading.called_at ?? reading.sent_at);
+    }, 'changed');
   return ports.commit(() => storeProductDetail(ports, record, reading), 'changed');
 }
 
@@ -116,6 +123,12 @@ export function afterStore(
   const { extent } = policy.of(mirror.catalogue.products.find(product_id)?.category ?? null);
   if (outcome === 'added' || outcome === 'returned') {
     mirror.schedule.records.create(productKinds(extent), product_ids);
+    // One that was announced has its own read already, and nothing of it is stored.
+    mirror.schedule.records.bringForward(
+      { kinds: ownReads({ extent }), product_ids },
+      clock.now(),
+      'list-entry-changed',
+    );
     mirror.schedule.jobs.adopt(product_ids);
   } else if (sale === 'back' || (was !== is && is === 'enabled')) {
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');

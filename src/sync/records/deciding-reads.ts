@@ -94,11 +94,13 @@ function createPlaces({ mirror, clock }: Sync, product_ids: readonly number[], k
   for (const kind of kinds) {
     // A list that was not walked yet will be walked soon, so it needs no record.
     const fetched_at = mirror.schedule.records.find({ ...kind, product_id: 0 })?.fetched_at ?? null;
-    if (fetched_at !== null)
-      mirror.schedule.records.createRead([kind], product_ids, {
-        fetched_at: instant(fetched_at),
-        due_at: instant(clock.now() + placeRestMs),
-      });
+    if (fetched_at === null) continue;
+    const due_at = instant(clock.now() + placeRestMs);
+    mirror.schedule.records.createRead([kind], product_ids, {
+      fetched_at: instant(fetched_at),
+      due_at,
+      stale_at: due_at,
+    });
   }
 }
 
@@ -118,10 +120,14 @@ export function walkForPlace(sync: Sync, { edition, part, ...record }: RecordFac
   const { mirror, clock } = sync;
   const { resource } = record;
   const list = { resource, edition, part };
-  const apart =
-    (mirror.schedule.walks.pages(list) ?? Number.POSITIVE_INFINITY) <= fewPages ? shortListEveryMs : longListEveryMs;
-  const at = instant(suspicionDueAt(walkedAt(sync, list), clock.now(), apart));
+  const at = instant(suspicionDueAt(walkedAt(sync, list), clock.now(), walkApartMs(sync, list)));
   mirror.schedule.records.bringForward({ kinds: [list], product_ids: [0] }, at, record.due_reason);
+}
+
+/** Returns the milliseconds between two walks of a list that are needed for a single product. */
+function walkApartMs({ mirror }: Sync, list: Omit<RecordKind, 'due_at'>): number {
+  const pages = mirror.schedule.walks.pages(list) ?? Number.POSITIVE_INFINITY;
+  return pages <= fewPages ? shortListEveryMs : longListEveryMs;
 }
 
 /**
@@ -220,13 +226,17 @@ export function walkAgain({ mirror, policy }: Sync, at: Instant, reason: DueReas
   return mirror.schedule.records.bringForward({ kinds, product_ids: [0] }, at, reason);
 }
 
-/** Makes the list due soon, at most once an hour, because a doubt may concern any product. */
-export function walkListSoon(ports: Sync): void {
+/**
+ * Makes the list due soon, at most once an hour, because a doubt may concern any product. `known`: a product is known to
+ * be missing from the mirror, so a walk may be closer to the last one.
+ */
+export function walkListSoon(ports: Sync, reason: 'suspected' | 'known' = 'suspected'): void {
   const { primary, further } = walkKinds(ports.policy.extent);
+  const apart = reason === 'known' ? walkApartMs(ports, primary) : undefined;
   const { language } = splitListEdition(primary.edition);
   // Further currencies have lists of their own.
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );
-  walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), ports.clock.now())), 'suspicion', prices);
+  walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), ports.clock.now(), apart)), 'suspicion', prices);
 }

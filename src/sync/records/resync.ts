@@ -145,7 +145,7 @@ function callsOf({ policy }: Sync, counts: ReadonlyMap<string, number>, products
 function select(ports: Sync, request: ResyncRequest): RecordSelection {
   const { mirror, policy } = ports;
   refuseDates(ports, { from: request.from, to: request.to });
-  const unknown = request.product_ids.filter((id) => mirror.catalogue.products.find(id) === null);
+  const unknown = request.product_ids.filter((id) => !mirror.catalogue.products.isVisible(id));
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {
       exitCode: exitCodes.usage,
