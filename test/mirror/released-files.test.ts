@@ -57,14 +57,18 @@ interface Sent {
   readonly view: string;
   readonly column: string;
   readonly from: string;
+  /** A value of the column's type. */
+  readonly planted: string | number;
 }
 
 /** Returns the columns from a document that are in today's contract and not in an older one. */
 function sentSince(columns: Columns): Sent[] {
   return Object.values(tables).flatMap(({ name: view, columns: of }) =>
     'document' in of
-      ? Object.entries(of).flatMap(([column, { from }]) =>
-          from === undefined || columns[view]?.includes(column) ? [] : [{ view, column, from }],
+      ? Object.entries(of).flatMap(([column, { from, type }]) =>
+          from === undefined || columns[view]?.includes(column)
+            ? []
+            : [{ view, column, from, planted: type === 'text' ? 'planted' : 1 }],
         )
       : [],
   );
@@ -78,8 +82,11 @@ function plant(path: string, sent: readonly Sent[]): void {
      WHERE t.schema = 'main' AND t.type = 'table' AND c.name = 'document' AND c.type = 'TEXT'`,
   );
   for (const table of stored.pluck().all())
-    for (const { from } of sent)
-      db.prepare(`UPDATE ${table} SET document = json_set(document, ?, 1) WHERE json_valid(document)`).run(from);
+    for (const { from, planted } of sent)
+      db.prepare(`UPDATE ${table} SET document = json_set(document, ?, ?) WHERE json_valid(document)`).run(
+        from,
+        planted,
+      );
   db.close();
 }
 
@@ -141,7 +148,7 @@ describe.each(readdirSync(keptFiles))('the mirror and the inbox of %s', (version
     putFiles(version, path);
     const added = sentSince(columnsOfContract(contractOf(path)));
     // Control: no step fills a column that stood before.
-    const before: Sent = { view: 'products', column: 'promo_label', from: '$.promo_label' };
+    const before: Sent = { view: 'products', column: 'promo_label', from: '$.promo_label', planted: 'planted' };
     plant(path, [...added, before]);
     openForWriting(path, mirrorFile).close();
     expect(unfilled(path, [...added, before])).toEqual(['products.promo_label']);
