@@ -11,7 +11,7 @@ import { amountsIn, besideClock, endOfDay, noTime, type ReadAmount } from '../do
 import { members, WrongShape } from '../domain/service/shape.ts';
 import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
 import { UnreadMembers } from '../domain/service/unread.ts';
-import { addDays, earlier, isDate, later } from '../domain/time/dates.ts';
+import { addDays, datesBetween, earlier, isDate, later } from '../domain/time/dates.ts';
 import { offsetOn } from '../domain/time/venue.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
 import { decodeGroups, decodeVariants } from './decode-variants.ts';
@@ -48,14 +48,17 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(form))
       throw new WrongShape(`date ${date} stands twice in the answer, and differently`);
     days.set(date, form);
-    if (unlimited !== null || unread.uncounted > before) uncounted.add(date);
+    if (unread.uncounted > before) uncounted.add(date);
   }
   if (asked.met.ours === 0 && asked.met.foreign !== null)
     throw new WrongShape(`asked for prices in ${question.currency}, answered in ${asked.met.foreign}`);
+  const covered_to = coveredTo(covers_to, question, named);
+  // The limit of an order is that of every date that the answer covers, also of those it leaves out.
+  if (unlimited !== null) for (const date of datesBetween(question.from, covered_to)) uncounted.add(date);
   for (const [date, slots] of asked.moved) addMidnight(days, addDays(date, 1), slots, question);
   return {
     sales_enabled: said.sales_enabled,
-    covered_to: coveredTo(covers_to, question, named),
+    covered_to,
     named,
     max_tickets_per_order: said.max_tickets_per_order,
     days,

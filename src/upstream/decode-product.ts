@@ -123,6 +123,7 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     tag_ids: read.tag_ids ?? [],
     images: shown?.images ?? null,
     document: JSON.stringify(rest),
+    images_hidden: shown?.hidden ?? 0,
     images_expire_at: shown?.expire_at,
     unread: unread.examples,
     ...(refused.images + refused.prices > 0 ? { refused } : {}),
@@ -163,16 +164,18 @@ export function decodeImages(
   list: readonly unknown[],
   mayPublish: MayPublish,
   unread: UnreadMembers,
-): { images: Image[]; refused: number; expire_at: number | undefined } {
+): { images: Image[]; refused: number; hidden: number; expire_at: number | undefined } {
   const first = new Map<string, Image>();
   let refused = 0;
+  let hidden = 0;
   let expire_at: number | undefined;
   for (const [position, sent] of list.entries()) {
     const image = members(sent, 'an image');
     if (!isPublishable(image, mayPublish)) refused += 1;
     else {
       const decoded = decodeImage(image, position, unread);
-      if (decoded === null || first.has(decoded.image_key)) continue;
+      if (decoded === 'hidden') hidden += 1;
+      if (decoded === null || decoded === 'hidden' || first.has(decoded.image_key)) continue;
       first.set(decoded.image_key, decoded);
       for (const size of sizes) {
         const ends_at = typeof image[size] === 'string' ? expiryOf(image[size]) : null;
@@ -180,7 +183,7 @@ export function decodeImages(
       }
     }
   }
-  return { images: [...first.values()], refused, expire_at };
+  return { images: [...first.values()], refused, hidden, expire_at };
 }
 
 const sizes = ['large', 'medium', 'extra_large', 'small'] as const;
@@ -198,12 +201,12 @@ function isAddress(value: unknown, mayPublish: MayPublish): boolean {
  * Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). Null for one
  * without an address, and for one that must not be shown: withdrawn, or with a credit that nobody can read.
  */
-function decodeImage(image: Members, position: number, unread: UnreadMembers): Image | null {
+function decodeImage(image: Members, position: number, unread: UnreadMembers): Image | 'hidden' | null {
   const { credit, ...rights } = imageShape.read(image, unread);
   for (const [name, right] of Object.entries(rights))
     if (right === 'unknown') unread.note(`images[].${name}`, image[name]);
-  const isHidden = credit === unreadableCredit || Object.values(rights).includes(false);
+  if (credit === unreadableCredit || Object.values(rights).includes(false)) return 'hidden';
   const url = sizes.map((size) => image[size]).find((each) => typeof each === 'string' && each !== '');
-  const image_key = isHidden || typeof url !== 'string' ? null : imageKey(url);
+  const image_key = typeof url !== 'string' ? null : imageKey(url);
   return image_key === null ? null : { image_key, position, credit, document: JSON.stringify(image) };
 }

@@ -39,6 +39,8 @@ export interface ProductEntry {
   readonly document: string;
   /** Number of its images and prices that were left out: see `publishable`; prices are never below zero. */
   readonly refused?: { readonly images: number; readonly prices: number };
+  /** Number of its images that the service withdraws by a word, or whose credit cannot be read. */
+  readonly images_hidden?: number;
   /** Instant at which the first of its signed image addresses ends; undefined: none is known to end. */
   readonly images_expire_at?: number | undefined;
   /** Members that are there and cannot be read, with an example of each; undefined: none. */

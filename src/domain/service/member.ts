@@ -34,6 +34,8 @@ interface Terms<Value> {
   readonly isNeeded: boolean;
   /** True: where it cannot be read, nobody knows how much of its date can be bought. */
   readonly isCount: boolean;
+  /** True: an earlier answer that could be read is always kept, also where only one record has it so. */
+  readonly isKept: boolean;
   /** Other names under which services send it. */
   readonly aliases: readonly string[];
 }
@@ -78,6 +80,11 @@ export class Member<Value, Absent extends null = null> {
     return this.#with({ otherwise, meanwhile });
   }
 
+  /** Counts as a failed read wherever an earlier answer could be read: it would close what is shown. */
+  get kept(): this {
+    return this.#with({ isKept: true });
+  }
+
   /** Is what happens while it cannot be read. */
   meanwhile(meanwhile: string): this {
     return this.#with({ meanwhile });
@@ -101,6 +108,7 @@ const usual: Terms<never> = {
   expected: true,
   isNeeded: false,
   isCount: false,
+  isKept: false,
   aliases: [],
 };
 
@@ -192,7 +200,7 @@ export const date = new Member<string>(
 );
 
 /** The minute that stands for the whole day, for midnight at its end, and for a time that cannot be read. */
-export const wholeDay = -1;
+const wholeDay = -1;
 export const endOfDay = 24 * 60;
 export const noTime = -2;
 

@@ -77,7 +77,7 @@ export function members(value: unknown, what: string): Members {
 }
 
 /** Returns the elements of a JSON array; anything else, also a missing one, is a wrong shape. */
-export function elements(value: unknown, what: string): readonly unknown[] {
+function elements(value: unknown, what: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
   throw new WrongShape(`${what} is ${kindOf(value)}, expected an array`);
 }

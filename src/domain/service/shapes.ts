@@ -112,7 +112,7 @@ export const variantShape = new Shape('a variant', 'variants[].', {
 });
 
 export const availabilityShape = new Shape('the availability', '', {
-  sales_enabled: flag.instead(false, 'the dates count as not on sale').says('whether dates are sold'),
+  sales_enabled: flag.instead(false, 'the dates count as not on sale').says('whether dates are sold').kept,
   max_tickets_per_order: limit.says('tickets of one order'),
   dates: list.needed,
   variants: list.needed,
@@ -165,8 +165,17 @@ const rowsOfProducts = [productShape, venueShape, placeShape, ratingShape, image
 
 /** Returns what happens while a member of an answer cannot be read. */
 export function meanwhileOf(resource: string, member: string): string {
+  return declarationOf(resource, member)?.terms.meanwhile ?? 'it is NULL';
+}
+
+/** Returns whether an answer with an unreadable member always counts as a failed read, if an earlier one could be read. */
+export function isAlwaysKept(resource: string, member: string): boolean {
+  return declarationOf(resource, member)?.terms.isKept === true;
+}
+
+function declarationOf(resource: string, member: string) {
   const rows: readonly Pick<Shape, 'at'>[] = rowsOfAnswers[resource] ?? rowsOfProducts;
-  return rows.flatMap((row) => row.at(member) ?? [])[0]?.terms.meanwhile ?? 'it is NULL';
+  return rows.flatMap((row) => row.at(member) ?? [])[0];
 }
 
 /** The rows that `probe` tests and the documents list, by the name of their table row. */

@@ -29,6 +29,7 @@ import { isNewSpelling, readAgainAfter } from '../../domain/evidence/unreadable.
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
+import { isAlwaysKept } from '../../domain/service/shapes.ts';
 import type { Examples } from '../../domain/service/unread.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
@@ -150,7 +151,8 @@ export class Evidence implements ClaimJudge {
     const [lost] = rows.filter(
       ({ member, kept }) =>
         kept === 1 &&
-        isNewSpelling({ able: this.#ableToRead(resource), claiming: table.claiming({ resource, member, since }) }),
+        (isAlwaysKept(resource, member) ||
+          isNewSpelling({ able: this.#ableToRead(resource), claiming: table.claiming({ resource, member, since }) })),
     );
     if (lost === undefined) {
       for (const row of rows) if (row.kept === 1) table.note({ ...row, kept: 0 });

@@ -20,7 +20,7 @@ export function holdVanishedImages(
   entries: readonly ProductEntry[],
   started_at: Instant,
 ): readonly ProductEntry[] {
-  const some = entries.some(({ images }) => images === null || images.length > 0);
+  const some = entries.some(({ images, images_hidden = 0 }) => images === null || images.length + images_hidden > 0);
   if (some || entries.length < massLoss) return entries;
   if (mirror.catalogue.products.countImages(entries.map(({ product_id }) => product_id)) < massLoss) return entries;
   const products = entries.length;
@@ -38,7 +38,8 @@ export function holdVanishedImages(
  * about them.
  */
 export function holdOwnImages(ports: Sync, entry: ProductEntry): ProductEntry {
-  return entry.images?.length === 0 && areVanished(ports) ? { ...entry, images: null } : entry;
+  const isEmpty = entry.images?.length === 0 && !entry.images_hidden;
+  return isEmpty && areVanished(ports) ? { ...entry, images: null } : entry;
 }
 
 /** Returns whether images have vanished from the list and have not come back. */
