@@ -1,6 +1,6 @@
 import type { Experience } from '../domain/catalogue/experience.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
-import { members } from '../domain/service/shape.ts';
+import { members, WrongShape } from '../domain/service/shape.ts';
 import { experienceShape } from '../domain/service/shapes.ts';
 import { UnreadMembers } from '../domain/service/unread.ts';
 import type { Members } from '../domain/values/members.ts';
@@ -16,6 +16,7 @@ export function decodeExperiencePage(list: ReadRows, currency: string, mayPublis
 function decodeExperience(json: Members, currency: string, mayPublish: MayPublish): Experience {
   const unread = new UnreadMembers();
   const read = experienceShape.read(json, unread, amountsOf(json, currency));
+  if (read.images === null && json.images != null) throw new WrongShape('images of the experience is no list');
   const { images, ...rest } = json;
   const { address } = json;
   return {
