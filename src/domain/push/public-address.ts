@@ -68,7 +68,7 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /** Matches host names that no public resolver knows. */
-const localName = /(^|\.)(localhost|local|internal|intranet|lan|home|corp|home\.arpa)$/;
+const localName = /(^|\.)(localhost|localdomain6?|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
 /**
  * Returns why a URL must not be requested. Null: it may be, if its name resolves to public addresses. Refuses hosts
@@ -82,7 +82,7 @@ export function refuseUrl(text: string, { hosts, addresses }: ImageReach): UrlRe
   if (url.username !== '' || url.password !== '')
     return { code: 'credentials', message: 'it carries a user name or password' };
   const host = url.hostname;
-  const literal = host.startsWith('[') ? host.slice(1, -1) : host;
+  const literal = literalOf(host);
   if (writtenHost(text) !== host || host.endsWith('.'))
     return { code: 'spelling', message: 'its host is written in an unusual way' };
   if (addresses.includes(literal)) return null;
@@ -113,7 +113,7 @@ export function publishable(hosts: readonly string[]): MayPublish {
   const look = (origin: string): boolean => {
     const url = URL.parse(origin);
     if (url === null || url.username !== '' || url.password !== '') return false;
-    const literal = url.hostname.replace(/^\[|\]$/g, '');
+    const literal = literalOf(url.hostname);
     return named.has(literal) || isPublicLiteral(literal);
   };
   return (text) => {
@@ -127,11 +127,18 @@ export function publishable(hosts: readonly string[]): MayPublish {
 
 /** Returns whether a host, as written in a URL, can be reached from elsewhere, as far as its name shows. */
 export function isPublicHost(host: string): boolean {
-  return isPublicLiteral(host.replace(/^\[|\]$/g, ''));
+  return isPublicLiteral(literalOf(host));
+}
+
+/** Returns the address or name of a URL's host: `localhost.` is the same name as `localhost`. */
+function literalOf(host: string): string {
+  return host.replace(/^\[|\]$|\.$/g, '');
 }
 
 function isPublicLiteral(literal: string): boolean {
-  return isIP(literal) === 0 ? literal.includes('.') && !localName.test(literal) : isPublicAddress(literal);
+  if (isIP(literal) !== 0) return isPublicAddress(literal);
+  const labels = literal.split('.');
+  return labels.length > 1 && !labels.includes('') && !localName.test(literal);
 }
 
 /** Returns the host as written in the text, in lower case and without a port; null if there is none. */
