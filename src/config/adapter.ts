@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Adapter } from '../domain/service/adapter.ts';
 import { builtIn, type NamedAdapter } from '../domain/service/named-adapter.ts';
+import { writtenByOthers } from './written-by-others.ts';
 
 /** An adapter that cannot be used. The message says why, and what is expected. */
 export class AdapterRefused extends Error {
@@ -14,11 +15,13 @@ export class AdapterRefused extends Error {
 
 /**
  * Loads the adapter of a file, relative to the working directory, and runs its module; null: the one that is built in. A file
- * that has changed is loaded again; what it imports is not.
+ * that has changed is loaded again; what it imports is not. One that others can write is refused (77), and not run.
  */
 export function loadAdapter(file: string | null): NamedAdapter {
   if (file === null) return builtIn;
   const path = resolve(file);
+  const refused = writtenByOthers(path, 'service.adapter');
+  if (refused !== null) throw refused;
   const bytes = read(path);
   const digest = `sha256:${hash('sha256', bytes).slice(0, 12)}`;
   return { file: path, hash: digest, module: functionsOf(run(path, bytes.toString(), digest)) };

@@ -16,6 +16,7 @@ import {
   secretsOf,
 } from './secrets.ts';
 import { warningsOf } from './warnings.ts';
+import { writtenByOthers } from './written-by-others.ts';
 
 export type { Config } from './schema.ts';
 export type { Secret, Secrets } from './secrets.ts';
@@ -113,6 +114,7 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
         const [refused] = refusedAdapter({ service: { adapter } });
         if (refused === undefined) return loadAdapter(adapter);
         const { key, error } = refused;
+        if (hasHint(refused)) throw error;
         throw invalid(
           name,
           [{ line: variableOf(key) === null ? document.lineOf(key.split('.')) : null, text: error.message }],
@@ -122,8 +124,7 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
       origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
     };
   }
-  // A single problem with a secret has its own hint.
-  if (wellFormed && only !== undefined && refusedFiles.length === 1 && only.key !== adapterKey) throw only.error;
+  if (wellFormed && only !== undefined && refusedFiles.length === 1 && hasHint(only)) throw only.error;
   // If the YAML does not parse, only that is reported.
   const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
   const unusable = refusedFiles.map(({ key, error: { message, hint } }) => ({
@@ -132,6 +133,11 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
   }));
   const onlyPermissions = wellFormed && refusedFiles.every(({ error }) => error.exitCode === exitCodes.permission);
   throw invalid(name, [...document.problems, ...refused, ...problems, ...unusable], onlyPermissions);
+}
+
+/** Returns whether a problem says by itself what to do, as those of secrets and modes do. */
+function hasHint({ error }: RefusedSecret): boolean {
+  return error.hint !== undefined;
 }
 
 const adapterKey = 'service.adapter';
@@ -143,6 +149,7 @@ function refusedAdapter(values: unknown): RefusedSecret[] {
     if (typeof file === 'string' && file !== '') loadAdapter(file);
     return [];
   } catch (error) {
+    if (error instanceof CataloguedError) return [{ key: adapterKey, error }];
     if (!(error instanceof AdapterRefused)) throw error;
     const { configuration: exitCode } = exitCodes;
     return [
@@ -174,6 +181,8 @@ function invalid(name: string, problems: readonly Problem[], onlyPermissions: bo
 }
 
 function readText(file: string): string {
+  const refused = writtenByOthers(file, 'the configuration');
+  if (refused !== null) throw refused;
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

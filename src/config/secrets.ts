@@ -313,10 +313,8 @@ export function readSecretFile(path: string, what: string, readers: keyof typeof
     );
   if (!stats.isFile())
     throw forbidden(`${what}: ${path} is not a regular file`, 'name a file that holds the secret and nothing else');
-  if ((stats.mode & others[readers]) !== 0) {
-    const mode = (stats.mode & 0o777).toString(8).padStart(4, '0');
-    throw forbidden(`${what}: others have access to ${path} (mode ${mode})`, `chmod 0600 ${path}`);
-  }
+  if ((stats.mode & others[readers]) !== 0)
+    throw forbidden(`${what}: others have access to ${path} (mode ${shownMode(stats)})`, `chmod 0600 ${path}`);
   if (stats.size > largest)
     throw malformed(`${what}: ${path} is larger than 64 KiB`, 'the file must contain only the secret');
   try {
@@ -370,6 +368,12 @@ function malformed(message: string, hint: string): CataloguedError {
   return new CataloguedError('configuration', message, { exitCode: exitCodes.configuration, hint });
 }
 
-function forbidden(message: string, hint: string): CataloguedError {
+/** Returns the mode of a file as `chmod` takes it. */
+export function shownMode({ mode }: Pick<Stats, 'mode'>): string {
+  return (mode & 0o7777).toString(8).padStart(4, '0');
+}
+
+/** Returns the error about a file with the wrong owner or mode (77). */
+export function forbidden(message: string, hint: string): CataloguedError {
   return new CataloguedError('permission', message, { exitCode: exitCodes.permission, hint });
 }

@@ -83,12 +83,22 @@ export function adapterCheck(name: string, load: LoadedConfig['adapter']): Check
     return ok(name, file === null ? 'the one that is built in' : `${file}, ${hash}`);
   } catch (error) {
     if (!(error instanceof CataloguedError)) throw error;
-    return wrong(name, error.details.join('; '), 'correct the module, or set service.adapter: null');
+    const { message, details, hint } = error;
+    const todo = 'correct the module, or set service.adapter: null';
+    return details.length === 0 ? wrong(name, message, hint ?? todo) : wrong(name, details.join('; '), todo);
   }
 }
 
-/** Returns the checks that need the service and a running receiver. Calls the service twice or more. */
+/**
+ * Returns the checks that need the service and a running receiver. Calls the service twice or more. The receiver is tested
+ * meanwhile: neither waits for the other.
+ */
 export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
+  const [service, ofReceiver] = await Promise.all([serviceItself(probes, signal), receiver(probes, signal)]);
+  return [...service, ...ofReceiver];
+}
+
+async function serviceItself(probes: ServiceProbes, signal: AbortSignal): Promise<Check[]> {
   const service = reachability(await probes.probe(signal));
   const subscriptions =
     service.verdict === 'ok'
@@ -99,7 +109,6 @@ export async function serviceChecks(probes: ServiceProbes, signal: AbortSignal):
     ...endpoints(probes.notOffered()),
     clock(probes.offset()),
     subscriptions,
-    ...(await receiver(probes, signal)),
   ];
 }
 
