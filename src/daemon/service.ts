@@ -4,12 +4,13 @@ import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import { laneShares } from '../domain/schedule/lanes.ts';
 import type { ListQuestion } from '../domain/service/adapter.ts';
+import { duration } from '../format.ts';
 import type { Storage } from '../files/storage.ts';
 import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
 import { callLimits, stageLimits } from '../upstream/call-limits.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { createHttp, type HttpOptions } from '../upstream/http.ts';
-import { createLimiter, type Limiter } from '../upstream/limiter.ts';
+import { createLimiter, type Limiter, type Pause } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
@@ -113,7 +114,9 @@ function proberOf(
   const edition = { language, currency, ordered: false };
   const question = { kind: 'products', page: 1, after: null, page_size: 1, ...edition } as const;
   return async (signal) => {
-    using patience = clock.deadline(limits.deadline_ms, signal);
+    // While all calls wait, the reason is known: a person needs it sooner than another answer.
+    const isPaused = limiter.pause().not_before > clock.now();
+    using patience = clock.deadline(isPaused ? pausedPatienceMs : limits.deadline_ms, signal);
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     try {
@@ -124,9 +127,19 @@ function proberOf(
       return await limiter.run(ask, patience.signal, 'notification', question.kind, question.kind);
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
-      return failed('deadline', 'no answer in time, or it asked for a longer pause');
+      return whyPaused(limiter.pause(), clock);
     }
   };
+}
+
+/** Milliseconds for which the end of a pause is waited for. */
+const pausedPatienceMs = 8000;
+
+function whyPaused({ away, asked }: Pause, clock: Clock): Outcome {
+  if (away !== null) return { kind: 'unreachable', code: 'away', message: away.says };
+  if (asked !== null)
+    return failed('deadline', `it asks us to wait another ${duration(Math.max(0, asked.until - clock.now()))}`);
+  return failed('deadline', 'no answer in time');
 }
 
 /** Returns why an answer is no product list; null: it is one. */

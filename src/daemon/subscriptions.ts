@@ -30,7 +30,7 @@ interface SubscriptionParts {
   readonly sharing: Sharing | null;
 }
 
-const selfTestMs = 10_000;
+const selfTestMs = 8000;
 
 /** Connects the declared subscriptions to the service, if everything needed is configured. */
 export function manageSubscriptions(
