@@ -35,8 +35,11 @@ const lookMs = 20;
 const mostBrought = 5000;
 /** Milliseconds between two publications: readers of PostgreSQL see a change within a second. */
 const publishEveryMs = 250;
-/** Milliseconds between two inspections of the database. */
-const watchEveryMs = 5000;
+/**
+ * Milliseconds between two inspections of the database, after a failed one, and for which one may take. Two fail within the
+ * ten seconds after which the condition is shown.
+ */
+const watchMs = { usual: 2000, failed: 500, patience: 3000 } as const;
 
 /**
  * Publishes the mirror into PostgreSQL until it is disposed of, and then once more with the daemon's last changes.
@@ -49,10 +52,18 @@ export async function startPublishing(
   if (url === null) return null;
   const { schema } = config.database;
   await using stack = new AsyncDisposableStack();
-  const postgres = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 2 }));
+  const { clock, entropy, log } = ports;
+  let answered_at: number = clock.now();
+  const answered = () => {
+    answered_at = clock.now();
+  };
+  const postgres = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1, answered }));
+  // Apart: a publication may take long, an inspection may not.
+  const watchdog = stack.use(
+    await connectPostgres({ url: url.reveal(), schema, connections: 1, patience_ms: watchMs.patience, answered }),
+  );
   // Apart: no publication waits for what followers ask.
   const followers = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1 }));
-  const { clock, entropy, log } = ports;
   const publication = stack.use(
     publicationOf({
       postgres,
@@ -76,10 +87,17 @@ export async function startPublishing(
   const stopping = new AbortController();
   const running = publisher.run(stopping.signal);
   let watched: DatabaseFacts | null = null;
-  // If the query fails, the facts are unknown. An unreachable database is reported elsewhere.
+  let silence: string | null = null;
   const watch = async () => {
-    watched = await watchDatabase(postgres, sharing?.name ?? null).catch(() => null);
-    await clock.sleep(watchEveryMs, stopping.signal).catch(() => undefined);
+    try {
+      watched = await watchDatabase(watchdog, sharing?.name ?? null);
+      silence = null;
+    } catch (error) {
+      // The facts are unknown then. A publication would notice only after its own patience that nothing is answered.
+      watched = null;
+      silence = isAway(error) ? (error as Error).message : null;
+    }
+    await clock.sleep(silence === null ? watchMs.usual : watchMs.failed, stopping.signal).catch(() => undefined);
   };
   const watching = (async () => {
     while (!stopping.signal.aborted) await watch();
@@ -119,7 +137,11 @@ export async function startPublishing(
   const closing = stack.move();
   return {
     status: () => {
-      const { state, published_at, failing_since, failure, lag_ms } = publisher.status();
+      const { state, published_at, lag_ms, ...publishing } = publisher.status();
+      // Behind a pooler with one connection an inspection waits for a publication, which is answered meanwhile.
+      const since = [publishing.failing_since, silence === null ? null : answered_at].filter((each) => each !== null);
+      const failing_since = since.length === 0 ? null : Math.min(...since);
+      const failure = publishing.failure ?? silence;
       const leads = sharing && { name: sharing.name, term: sharing.leadership.term.number };
       const { standbys = null, unsynchronised = 0, vacuum_held_ms = 0 } = watched ?? {};
       return { state, published_at, lag_ms, failing_since, failure, leads, standbys, unsynchronised, vacuum_held_ms };

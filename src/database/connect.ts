@@ -33,11 +33,13 @@ export interface PostgresOptions {
   readonly patience_ms?: number;
   /** Ends what is under way when it is aborted, with its reason: the server rolls back. */
   readonly signal?: AbortSignal;
+  /** Called with each answer to a statement. */
+  readonly answered?: () => void;
 }
 
 /** Prepares connections; none is made before the first statement. A malformed URL is refused (78). */
 export async function connectPostgres(options: PostgresOptions): Promise<Postgres> {
-  const { url, schema, connections = 4, patience_ms = 30_000, signal } = options;
+  const { url, schema, connections = 4, patience_ms = 30_000, signal, answered } = options;
   const address = addressOf(url);
   const { default: pg } = await import('pg');
   const typed = (oid: number, format?: 'text') => (oid === int8 ? wholeNumber : pg.types.getTypeParser(oid, format));
@@ -54,7 +56,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Postgre
         connectionString: withModesOfLibpq(url),
         max: connections,
         application_name: 'catalogued',
-        connectionTimeoutMillis: 5000,
+        connectionTimeoutMillis: Math.min(5000, patience_ms),
         idleTimeoutMillis: 30_000,
         keepAlive: true,
         ...(signal === undefined ? {} : { stream: () => socketUntil(signal) }),
@@ -75,7 +77,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Postgre
       let broken: Error | undefined;
       try {
         await client.query(`BEGIN ISOLATION LEVEL ${isolation}; ${names}`);
-        const result = await work(statementsOf(client));
+        const result = await work(statementsOf(client, answered));
         await client.query('COMMIT');
         return result;
       } catch (error) {
@@ -116,10 +118,13 @@ function wholeNumber(text: string): number | string {
   return Number.isSafeInteger(value) ? value : text;
 }
 
-function statementsOf(client: PoolClient): Statements {
+function statementsOf(client: PoolClient, answered: PostgresOptions['answered']): Statements {
   return {
-    query: async (text, values) =>
-      (await (values === undefined ? client.query(text) : client.query(text, [...values]))).rows,
+    query: async (text, values) => {
+      const { rows } = await (values === undefined ? client.query(text) : client.query(text, [...values]));
+      answered?.();
+      return rows;
+    },
   };
 }
 

@@ -3,12 +3,12 @@ import { newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
-import type { Postgres, Statements } from './connect.ts';
+import { type Postgres, quoted, type Statements } from './connect.ts';
 import { briefly, inMoments, isStanding, layoutOf, takeStep } from './layout.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type Done, type PublicationTurn, publishWhole, type WholeOptions } from './publish-whole.ts';
 import { beginOrigin, grant, type Published, publishedIn } from './schema.ts';
-import { shapesOf } from './tables.ts';
+import { shapesOf, type TableShape } from './tables.ts';
 
 /** The mirror's rows are captured (`captureRows`). */
 export interface PublicationOptions extends WholeOptions {
@@ -23,7 +23,19 @@ export interface PublicationOptions extends WholeOptions {
 export type Begun = Pick<Published, 'origin' | 'state'>;
 
 /** Published state, and the change that it reaches. */
-export type Finished = Done & { readonly change: number };
+export type Finished = Done & {
+  readonly change: number;
+  /** Tables whose rows were counted and were not as many as the mirror's: all of it was compared and published again. */
+  readonly repaired: Readonly<Record<string, RowCounts>>;
+};
+
+interface RowCounts {
+  readonly mirror: number;
+  readonly database: number;
+}
+
+/** Milliseconds between two counts of all rows. A person, or a restored table, changes what no publication would notice. */
+const countEveryMs = 24 * 3_600_000;
 
 /** Publishes a mirror's states. Its methods throw what PostgreSQL says, and then nothing was published. */
 export interface Publication extends Disposable {
@@ -45,6 +57,7 @@ export function publicationOf(options: PublicationOptions): Publication {
     from.origin === begun?.origin && from.state === begun.state ? { ...from, ...noted.get() } : from;
   const changes = { schema, pages: rowPages(db), shapes: shapesOf(db) };
   let last: Published | null = null;
+  let counted_at = Number.NEGATIVE_INFINITY;
   return {
     publish: async () => {
       // Before it is read: all is as the mirror was then, or newer.
@@ -52,6 +65,9 @@ export function publicationOf(options: PublicationOptions): Publication {
       // One state, however long it takes: a daemon that writes faster would never be caught up with.
       db.exec('BEGIN');
       const change = newestTold.get() ?? 0;
+      // The first time because the publisher before may have been another version, or was killed before the last step.
+      const counts = last === null || Math.abs(at - counted_at) >= countEveryMs;
+      let repaired: Finished['repaired'] = {};
       const done = await publishing(postgres, options, async (statements) => {
         const found = await publishedIn(statements);
         if (found === null) return await publishWhole(statements, options, null);
@@ -59,19 +75,34 @@ export function publicationOf(options: PublicationOptions): Publication {
         const from = isOurs(found, last)
           ? found
           : { ...goingOn(found), origin: await beginOrigin(statements, found, newOrigin) };
-        // Once: the publisher before may have been another version, or was killed before the last step.
-        const layout = last === null ? await layoutOf(statements, changes.shapes) : null;
+        const layout = counts ? await layoutOf(statements, changes.shapes) : null;
         const stands = layout === null || isStanding(layout);
         const changed = stands ? await publishChanges(statements, from, { ...changes, at }) : null;
-        if (changed !== null) return { done: changed, after: layout?.after ?? [] };
-        return await publishWhole(statements, options, from);
+        if (changed === null) return await publishWhole(statements, options, from);
+        if (counts) repaired = await miscounted(statements, db, changes.shapes);
+        if (Object.keys(repaired).length > 0) return await publishWhole(statements, options, changed);
+        return { done: changed, after: layout?.after ?? [] };
       }).finally(() => db.exec('COMMIT'));
       last = done;
-      return { ...done, change };
+      if (counts) counted_at = at;
+      return { ...done, change, repaired };
     },
     isBehind: () => newest.get() !== last?.source_number,
     [Symbol.dispose]: () => void db.close(),
   };
+}
+
+/** Returns the tables that have not as many rows as the mirror's, of the same state. */
+async function miscounted({ query }: Statements, db: Database, shapes: readonly TableShape[]) {
+  const found: Record<string, RowCounts> = {};
+  for (const { name } of shapes) {
+    const [{ database } = { database: 0 }] = await query<{ database: number }>(
+      `SELECT count(*) AS database FROM ${quoted(name)}`,
+    );
+    const mirror = db.prepare<[], number>(`SELECT count(*) FROM ${name}`).pluck().get() ?? 0;
+    if (mirror !== database) found[name] = { mirror, database };
+  }
+  return found;
 }
 
 /** In milliseconds: what whoever was killed, or stands still, in the middle of a publication holds is free after it. */

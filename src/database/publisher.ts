@@ -71,6 +71,8 @@ export function keepPublishing({
     try {
       const done = await publication.publish();
       if (failures > 0) log.info({ failures }, 'the database is published into again');
+      if (Object.keys(done.repaired).length > 0)
+        log.warn({ tables: done.repaired }, 'rows in PostgreSQL were not those of the mirror: published again');
       if (done.whole)
         log.info({ rows: done.rows, ms: Math.round(clock.monotonic() - began) }, 'a whole mirror is published');
       failures = 0;
