@@ -15,7 +15,8 @@ import { type RowCopy, rowCopyRoute } from './rows.ts';
 export interface ApiOptions {
   readonly log: Logger;
   readonly answers: Answers;
-  readonly changes: ChangeStreamOptions;
+  readonly changes: Omit<ChangeStreamOptions, 'room'>;
+  readonly room: ChangeStreamOptions['room'];
   readonly copyRows: () => Promise<RowCopy>;
   readonly reads: MirrorReads;
 }
@@ -71,8 +72,8 @@ function plainRoute(app: FastifyInstance, name: OperationName, answers: Answers)
  * Answers changes as JSON, or as events to clients that ask for them. The Last-Event-ID of an event source overrides
  * the position in its URL.
  */
-function changeRoute(app: FastifyInstance, { changes }: ApiOptions): void {
-  const stream = changeStream(changes);
+function changeRoute(app: FastifyInstance, { changes, room }: ApiOptions): void {
+  const stream = changeStream({ ...changes, room });
   // The listener waits for its connections to end. These never end by themselves, so they are closed first.
   app.addHook('preClose', () => stream[Symbol.asyncDispose]());
   app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {

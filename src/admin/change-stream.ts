@@ -2,12 +2,14 @@ import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type ChangeFeed, changeJson } from '../mirror/changes/change-feed.ts';
+import type { InterfaceRoom } from './listening.ts';
 
 export interface ChangeStreamOptions {
   readonly feed: ChangeFeed;
   readonly clock: Clock;
   /** Calls the listener after each commit that adds to the feed. */
   onChanges(listener: () => void): Disposable;
+  readonly room: Pick<InterfaceRoom, 'streams' | 'streamRefused'>;
 }
 
 /** The change feed over HTTP: a page as JSON, or all changes after a cursor as server-sent events. */
@@ -41,8 +43,6 @@ const longestPage = 1000;
 const eventsAtOnce = 100;
 /** The number of followers served between two turns of the event loop. */
 const followersAtOnce = 50;
-/** The most followers at a time. Storefronts have fewer workers, so a client with more leaks connections. */
-const followersAtMost = 500;
 const pagesKept = 8;
 const heartbeatMs = 15_000;
 /**
@@ -67,7 +67,7 @@ interface Follower {
  * Creates the stream. Commits wake the followers, which read the file at their own pace; nothing is queued for them.
  * Followers at the same position share the text that is sent.
  */
-export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): ChangeStream {
+export function changeStream({ feed, clock, onChanges, room }: ChangeStreamOptions): ChangeStream {
   const followers = new Set<Follower>();
   const pages = new Map<number, { text: string; next: number; more: boolean }>();
   const closing = new AbortController();
@@ -153,11 +153,13 @@ export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions): C
       return `{"changes":[${changes.map(changeJson).join(',')}],${JSON.stringify(rest).slice(1)}`;
     },
     follow: ({ after, feed: of }, response) => {
-      if (followers.size >= followersAtMost)
-        throw new CataloguedError('too-many-followers', `${followersAtMost} clients already follow the feed`, {
+      if (followers.size >= room.streams) {
+        room.streamRefused?.();
+        throw new CataloguedError('too-many-followers', `${room.streams} clients already follow the feed`, {
           exitCode: exitCodes.retryLater,
           hint: 'close connections that nobody reads, or ask for pages of JSON',
         });
+      }
       const follower: Follower = { response, after: cursorOf(after, feed), state: 'idle', heartbeats_missed: 0 };
       const { feed: own } = feed.after(follower.after, 1, feedOf(of));
       response.writeHead(200, {

@@ -21,6 +21,11 @@ export interface Refusal {
 /** Routes that need no token: they answer process monitors with yes or no only. */
 const open = new Set(['/healthz', '/readyz']);
 
+/** Returns whether a route needs no token. `route` is the pattern matched by the router; null: none. */
+export function isOpen(route: string | null): boolean {
+  return route !== null && open.has(route);
+}
+
 /**
  * Returns the refusal of a request, or null. `route` is the pattern matched by the router (null: none), so that guard
  * and router always agree about the path.
@@ -29,7 +34,7 @@ export function refusalOf(
   { method, route, headers }: { method: string; route: string | null; headers: IncomingHttpHeaders },
   rules: GuardRules,
 ): Refusal | null {
-  if (route !== null && open.has(route)) return null;
+  if (isOpen(route)) return null;
   if (!isOurs(headers.host, rules)) return refuse(403, 'unknown-host', 'unknown host name: add it to admin.hosts');
   if (isFromElsewhere(headers) && !(route === '/' && method === 'GET' && isLink(headers)))
     return refuse(403, 'other-origin', 'requests from pages of another origin are refused');

@@ -2,8 +2,9 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, rmSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
+import { ConnectionRoom, type RoomLimits } from '../connection-room.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { type KeptListener, keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
@@ -22,7 +23,21 @@ export interface ListeningPorts {
   readonly clock: Clock;
   /** Opens the listener, if it outlives the server that answers; absent: it is opened and closed with its routes. */
   readonly kept?: OpenListener | undefined;
+  readonly room: InterfaceRoom;
 }
+
+/** How many connections and event streams an interface holds. */
+export interface InterfaceRoom {
+  readonly limits: RoomLimits;
+  readonly streams: number;
+  /** Called for each connection that is closed to make room, with the address of its other end. */
+  readonly displaced?: (peer: string) => void;
+  /** Called for each event stream that is refused. */
+  readonly streamRefused?: () => void;
+}
+
+/** Registers a request whose caller has shown a key, or may do without one: its connection is no stranger's any more. */
+export type Admit = (request: FastifyRequest, reply: FastifyReply) => void;
 
 /** An open listener. Disposing stops it and lets requests in progress finish for a while. */
 export interface Listening extends AsyncDisposable {
@@ -34,24 +49,19 @@ export interface Listening extends AsyncDisposable {
 
 /** A client that sends its head or request more slowly than this is disconnected. Milliseconds. */
 const patience = { headersTimeout: 10_000, requestTimeout: 30_000, connectionsCheckingInterval: 1000 };
-/**
- * The most connections at a time. Storefront workers, followers and people together need fewer; a client that opens
- * more leaks connections.
- */
-const connectionsAtMost = 2000;
 /** Milliseconds for which idle connections are kept: longer than common proxies keep theirs. */
 const keepAliveMs = 72_000;
 /** Milliseconds for which a client that still sends a request or reads an answer may delay the end of the daemon. */
 const drainMs = 5000;
 
 /**
- * Opens a listener with the routes that `routes` adds, or uses them to answer on a listener that `kept` has open.
- * Disposing closes a listener that was opened here.
+ * Opens a listener with the routes that `routes` adds, or uses them to answer on a listener that `kept` has open. The routes
+ * of a guarded interface admit requests; a unix socket is guarded by its mode. Disposing closes a listener that was opened here.
  */
 export async function listenAt(
   door: ListenerSettings,
-  { clock, kept }: ListeningPorts,
-  routes: (app: FastifyInstance) => void,
+  { clock, kept, room: own }: ListeningPorts,
+  routes: (app: FastifyInstance, admit: Admit) => void,
 ): Promise<Listening> {
   let handler: RequestListener = () => undefined;
   const app = fastify({
@@ -63,13 +73,19 @@ export async function listenAt(
       return createServer();
     },
   });
+  const room = new ConnectionRoom({ ...own, known: 'for its connection' });
+  const admit: Admit = ({ raw }, reply) => {
+    const underWay = room.admitted(raw.socket);
+    reply.raw.once('close', () => underWay[Symbol.dispose]());
+  };
+  if (door.listen.startsWith('unix:')) app.addHook('onRequest', async (request, reply) => admit(request, reply));
   const answered: string[] = [];
   app.addHook('onRoute', ({ method, url }) => void answered.push(`${String(method)} ${url}`));
   try {
-    routes(app);
+    routes(app, admit);
     await app.ready();
     const listener = await (kept ?? openAlone)(door.listen, { server: serverOf, bind: (own) => bind(own, door) });
-    const serving = listener.serve(handler);
+    const serving = listener.serve(handler, (socket) => room.opened(socket));
     const ended = new AbortController();
     const keeping = keepSocket(listener, door, clock, ended.signal);
     const close = async () => {
@@ -95,9 +111,7 @@ export async function listenAt(
 const openAlone: OpenListener = (_, parts) => keepListening(parts);
 
 function serverOf(handler: RequestListener): Server {
-  const server = createServer({ keepAliveTimeout: keepAliveMs, ...patience }, handler);
-  server.maxConnections = connectionsAtMost;
-  return server;
+  return createServer({ keepAliveTimeout: keepAliveMs, ...patience }, handler);
 }
 
 async function bind(app: FastifyInstance, door: ListenerSettings): Promise<string> {

@@ -25,6 +25,7 @@ export interface PassOnOptions {
   /** Aborts when the daemon of this process answers here instead. */
   readonly signal: AbortSignal;
   readonly kept?: ListeningPorts['kept'];
+  readonly room: ListeningPorts['room'];
 }
 
 /** The admin interface of the leading instance. */
@@ -71,10 +72,10 @@ export async function passOnAdmin(
   { hosts, ...options }: PassOnOptions & { readonly hosts: readonly string[] },
   ready: () => boolean,
 ): Promise<Listening> {
-  const { listen, token, clock, kept } = options;
-  return await listenAt({ name: 'admin', listen, mode: 0o600 }, { clock, kept }, (app) => {
+  const { listen, token, clock, kept, room } = options;
+  return await listenAt({ name: 'admin', listen, mode: 0o600 }, { clock, kept, room }, (app, admit) => {
     const address = listenAddress(listen);
-    if (!('socket' in address) && token !== null) guardAdmin(app, { token, host: address.host, hosts });
+    if (!('socket' in address) && token !== null) guardAdmin(app, { token, host: address.host, hosts }, admit);
     asItCame(app);
     app.get('/healthz', async () => ({ alive: true }));
     app.get('/readyz', async (_, reply) => reply.code(ready() ? 200 : 503).send({ ready: ready() }));
@@ -95,9 +96,9 @@ export async function passOnStorefront(
   options: PassOnOptions,
   browsers: Omit<StorefrontRules, 'token'> = { public_key: null, origins: [] },
 ): Promise<Listening> {
-  const { listen, token, clock, kept } = options;
-  return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock, kept }, (app) => {
-    if (!listen.startsWith('unix:')) guardStorefront(app, { token, ...browsers });
+  const { listen, token, clock, kept, room } = options;
+  return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock, kept, room }, (app, admit) => {
+    if (!listen.startsWith('unix:')) guardStorefront(app, { token, ...browsers }, admit);
     asItCame(app);
     storefrontDescription(app);
     for (const name of storefrontOperations) {

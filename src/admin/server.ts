@@ -20,6 +20,7 @@ export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOp
   readonly token: { reveal(): string } | 'not needed' | null;
   readonly hosts: readonly string[];
   readonly kept?: ListeningPorts['kept'];
+  readonly room: ListeningPorts['room'];
   ready(): boolean;
 }
 
@@ -36,9 +37,9 @@ export async function startAdmin(options: AdminOptions): Promise<Listening> {
   }
   return await listenAt(
     { name: 'admin', listen, mode: 0o600 },
-    { clock: options.changes.clock, kept: options.kept },
-    (app) => {
-      if (!local) guardAdmin(app, { token: token === 'not needed' ? null : token, host: address.host, hosts });
+    { clock: options.changes.clock, kept: options.kept, room: options.room },
+    (app, admit) => {
+      if (!local) guardAdmin(app, { token: token === 'not needed' ? null : token, host: address.host, hosts }, admit);
       routes(app, options);
     },
   );

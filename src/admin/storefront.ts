@@ -3,7 +3,7 @@ import type { Operation } from './api/operation.ts';
 import { operations, storefrontOperations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals, routeOf } from './api-routes.ts';
 import { type StorefrontRules, storefrontRefusal } from './guard.ts';
-import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
+import { type Admit, type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { openApi } from './openapi.ts';
 import { varying } from './read-route.ts';
 
@@ -12,6 +12,7 @@ export interface StorefrontDoorOptions extends ApiOptions {
   /** For every call outside a unix socket. The token differs from the operator's. */
   readonly rules: StorefrontRules;
   readonly kept?: ListeningPorts['kept'];
+  readonly room: ListeningPorts['room'];
 }
 
 /** The paths of reads, in the router's notation. */
@@ -33,14 +34,16 @@ export async function startStorefrontDoor({
   listen,
   rules,
   kept,
+  room,
   ...options
 }: StorefrontDoorOptions): Promise<Listening> {
-  return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock: options.changes.clock, kept }, (app) => {
-    if (!listen.startsWith('unix:')) guardStorefront(app, rules);
+  const { clock } = options.changes;
+  return await listenAt({ name: 'storefront', listen, mode: 0o660 }, { clock, kept, room }, (app, admit) => {
+    if (!listen.startsWith('unix:')) guardStorefront(app, rules, admit);
     // Reads alone set another one.
     app.addHook('onRequest', async (_, reply) => void reply.header('cache-control', 'no-store'));
     storefrontDescription(app);
-    apiRoutes(app, storefrontOperations, options);
+    apiRoutes(app, storefrontOperations, { ...options, room });
     refusals(app, options.log);
   });
 }
@@ -62,13 +65,16 @@ const leave_s = 7200;
  * Refuses requests before anything else of them is read, and answers browsers that ask whether a page of another origin
  * may read.
  */
-export function guardStorefront(app: FastifyInstance, rules: StorefrontRules): void {
-  app.addHook('onRequest', async ({ method, headers, routeOptions }, reply) => {
+export function guardStorefront(app: FastifyInstance, rules: StorefrontRules, admit: Admit): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { method, headers, routeOptions } = request;
     const isRead = readMethods.has(method) && readUrls.has(routeOptions.url ?? '');
     const refusal = storefrontRefusal({ method, headers, isRead }, rules);
     if (isRead) reply.header('vary', varying);
     if (isRead && refusal?.status !== 403 && headers.origin !== undefined)
       reply.header('access-control-allow-origin', headers.origin).header('access-control-expose-headers', 'etag');
+    // A browser asks for leave without the key.
+    if (refusal === null && method !== 'OPTIONS') admit(request, reply);
     if (refusal === null) return;
     const { status, ...answer } = refusal;
     reply.header('cache-control', 'no-store');

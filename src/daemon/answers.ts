@@ -41,7 +41,7 @@ import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** The answers of the admin interface, for all its listeners. */
-export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token'>;
+export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token' | 'room'>;
 
 /** The result of the last reload. */
 export type ReloadOutcome = Answer<'GET /v1/reload'>;

@@ -88,14 +88,16 @@ export async function startDaemon(
   const mirroring = stack.use(await openMirroring(machine, loaded, sharing));
   const counts = stack.use(mirrorCounts(mirroring));
   const daemon = await assemble(stack, mirroring, loaded, { stopping: stopping.signal, counts });
-  const { schedule, storage, files, clock } = daemon;
+  const { schedule, storage, files, clock, crowding } = daemon;
   const { answers } = stack.use(answersOf(daemon, loaded, reload));
   const addresses: string[] = [];
   for (const each of [{ listen: config.admin.listen, token: secrets.admin_token }, ...admin])
-    addresses.push(stack.use(await startAdmin({ ...answers, ...each, kept })).address);
+    addresses.push(stack.use(await startAdmin({ ...answers, ...each, kept, room: crowding.of('admin') })).address);
   const { listen, public_key, origins } = config.storefront;
   const rules = { public_key, origins, token: secrets.storefront_token };
-  const storefront = listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept }));
+  const room = crowding.of('storefront');
+  const storefront =
+    listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept, room }));
   // The stack disposes in reverse order: waiting checks are answered before the interfaces close.
   stack.defer(() => daemon.checks[Symbol.asyncDispose]());
   storage.serve();

@@ -3,12 +3,14 @@ import { requireSecrets } from '../config/secrets.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import { descriptorLimit } from '../sqlite/descriptors.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createSync } from '../sync/sync.ts';
 import { ClockWatch } from './clock/clock-watch.ts';
+import { Crowding } from './crowding.ts';
 import { applyAgain, type OpenFiles, openFiles } from './files.ts';
 import type { Machine } from './machine.ts';
 import { policyOf } from './policy.ts';
@@ -31,6 +33,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
   readonly watch: ClockWatch;
   /** Null: this is the only instance. */
   readonly sharing: Sharing | null;
+  readonly crowding: Crowding;
   /** Returns the paths that the service is known not to have. */
   notOffered(): OptionalPath[];
 }
@@ -74,7 +77,8 @@ export async function openMirroring(
   prepareRecords(ports);
   // Deliveries that cannot be applied again count as never received.
   if (gone_since !== null) noteAbsence(ports, gone_since);
-  const parts = { ...opened, ...service, machine, config, storage, ports, watch, sharing };
+  const crowding = new Crowding(clock, log, descriptorLimit());
+  const parts = { ...opened, ...service, machine, config, storage, ports, watch, sharing, crowding };
   const subscriptions = manageSubscriptions(loaded, parts);
   const closing = stack.move();
   return {

@@ -57,7 +57,7 @@ export async function startReceiving(
   { stopping, failures }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
-  const { machine, config, mirror, inbox, files, ports, storage, sharing } = mirroring;
+  const { machine, config, mirror, inbox, files, ports, storage, sharing, crowding } = mirroring;
   const { clock, log } = ports;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
   const networks = networksOf(allow);
@@ -91,6 +91,7 @@ export async function startReceiving(
     listen,
     elsewhere,
     kept: machine.network.listen,
+    displaced: crowding.of('receiver').displaced,
     path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
     allow,
     trusted_proxies,

@@ -104,12 +104,7 @@ async function serviceItself(probes: ServiceProbes, signal: AbortSignal): Promis
     service.verdict === 'ok'
       ? await declared(probes.subscriptions, signal)
       : skipped('subscriptions', 'the service cannot be asked');
-  return [
-    service,
-    ...endpoints(probes.notOffered()),
-    clock(probes.offset()),
-    subscriptions,
-  ];
+  return [service, ...endpoints(probes.notOffered()), clock(probes.offset()), subscriptions];
 }
 
 /** Milliseconds for which the first questions wait for the service in all. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { ConnectionRoom } from '../connection-room.ts';
 
 export interface CrowdLimits {
   /** The most connections open at the same time. */
@@ -16,21 +17,13 @@ export interface UnderWay extends Disposable {
 }
 
 /**
- * Decides which connection or delivery gives way when there are too many. Strangers displace only strangers: a
- * connection without a valid request under way closes, from the peer with the most such connections. A caller's
- * deliveries displace only its own.
+ * Decides which connection or delivery gives way when there are too many. A connection without a valid request under way is
+ * a stranger's (`ConnectionRoom`). A caller's deliveries displace only its own.
  */
 export interface Crowd {
   opened(socket: Socket): void;
   /** Registers an admitted request of this connection. `giveWay` ends it as one that could not be stored. */
   admitted(socket: Socket, caller: string, giveWay: () => void): UnderWay;
-}
-
-interface Connection {
-  readonly socket: Socket;
-  readonly peer: string;
-  /** The number of its requests that are admitted and not answered. */
-  busy: number;
 }
 
 interface Caller {
@@ -39,31 +32,19 @@ interface Caller {
   bytes: number;
 }
 
-export function crowd(limits: CrowdLimits): Crowd {
-  // Oldest first.
-  const connections = new Map<Socket, Connection>();
+export function crowd(limits: CrowdLimits, displaced?: (peer: string) => void): Crowd {
+  const { connections } = limits;
+  const room = new ConnectionRoom({
+    limits: { connections, strangers: connections },
+    known: 'for its request',
+    displaced,
+  });
   const callers = new Map<string, Caller>();
   let bytes = 0;
-
-  function makeRoom(): void {
-    if (connections.size <= limits.connections) return;
-    const idle = [...connections.values()].filter(({ busy }) => busy === 0);
-    const counts = new Map<string, number>();
-    for (const { peer } of idle) counts.set(peer, (counts.get(peer) ?? 0) + 1);
-    const most = Math.max(...counts.values());
-    // The new connection is one of them. If all others deliver, it is the one that closes.
-    idle.find(({ peer }) => counts.get(peer) === most)?.socket.destroy();
-  }
-
   return {
-    opened: (socket) => {
-      connections.set(socket, { socket, peer: socket.remoteAddress ?? '', busy: 0 });
-      socket.once('close', () => connections.delete(socket));
-      makeRoom();
-    },
+    opened: (socket) => room.opened(socket),
     admitted: (socket, name, giveWay) => {
-      const connection = connections.get(socket);
-      if (connection !== undefined) connection.busy += 1;
+      const underWay = room.admitted(socket);
       const caller = callers.get(name) ?? { deliveries: new Set(), bytes: 0 };
       callers.set(name, caller);
       if (caller.deliveries.size >= limits.deliveries_per_caller)
@@ -88,7 +69,7 @@ export function crowd(limits: CrowdLimits): Crowd {
           held = 0;
           caller.deliveries.delete(giveWay);
           if (caller.deliveries.size === 0 && caller.bytes === 0) callers.delete(name);
-          if (connection !== undefined) connection.busy -= 1;
+          underWay[Symbol.dispose]();
         },
       };
     },

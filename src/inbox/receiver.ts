@@ -59,6 +59,8 @@ export interface ReceiverOptions {
   unwritable?(error: unknown): void;
   /** Called for each refused request. `dropped`: an address that was withdrawn is still in use, which is a condition. */
   refused?(refusal: Refused): void;
+  /** Called for each connection that is closed to make room, with the address of its other end. */
+  displaced?(peer: string): void;
   readonly limits?: Partial<ReceiverLimits>;
   readonly kept?: ListenerPorts['kept'];
 }
@@ -108,7 +110,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const commits = new GroupCommit({ store, tryAgain, monotonic: clock.monotonic });
   const keep = options.elsewhere ?? ((delivery: Received) => commits.add(delivery));
   const accepted = acceptedDeliveries();
-  const callers: Crowd = crowd(limits);
+  const callers: Crowd = crowd(limits, options.displaced);
 
   function handle(request: IncomingMessage, response: ServerResponse, target: string): void {
     const at = clock.now();

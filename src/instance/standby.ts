@@ -1,6 +1,7 @@
 import { passOnAdmin, passOnStorefront } from '../admin/pass-on.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { Crowding } from '../daemon/crowding.ts';
 import { addressesKnownMs } from '../daemon/sharing/copying.ts';
 import { hostsOf } from '../daemon/sharing/hosts.ts';
 import { storingElsewhere } from '../daemon/sharing/sharing.ts';
@@ -10,6 +11,7 @@ import { type CallbackAddresses, isOwnTest, recogniser } from '../inbox/addresse
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
+import { descriptorLimit } from '../sqlite/descriptors.ts';
 import { takesWrites } from '../sqlite/trial-write.ts';
 import type { PublishedMirror } from './published.ts';
 
@@ -46,18 +48,25 @@ export interface Standby extends AsyncDisposable {
 const lookEveryMs = addressesKnownMs / 2;
 
 export async function startStandby(options: StandbyOptions): Promise<Standby> {
-  const { loaded, lease, mirror, clock, kept } = options;
+  const { loaded, lease, mirror, clock, log, kept } = options;
   const { config, secrets } = loaded;
   await using stack = new AsyncDisposableStack();
   const ending = new AbortController();
   const { signal } = ending;
   let warm = false;
   const leader = { at: () => lease.seen()?.advertise ?? null, token: secrets.admin_token };
+  const crowding = new Crowding(clock, log, descriptorLimit());
   const door = { leader, clock, signal, kept };
   const { admin, storefront } = config;
   const adminDoor = stack.use(
     await passOnAdmin(
-      { ...door, listen: admin.listen, token: secrets.admin_token, hosts: hostsOf(config) },
+      {
+        ...door,
+        room: crowding.of('admin'),
+        listen: admin.listen,
+        token: secrets.admin_token,
+        hosts: hostsOf(config),
+      },
       () => warm && !signal.aborted,
     ),
   );
@@ -65,7 +74,10 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
     storefront.listen === null
       ? null
       : stack.use(
-          await passOnStorefront({ ...door, listen: storefront.listen, token: secrets.storefront_token }, storefront),
+          await passOnStorefront(
+            { ...door, room: crowding.of('storefront'), listen: storefront.listen, token: secrets.storefront_token },
+            storefront,
+          ),
         );
   const receiver = { address: null as string | null };
   // Without the addresses every caller would be refused. Until they are known, callers wait.

@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { instant } from '../../src/clock.ts';
+import { roomFor } from '../../src/daemon/crowding.ts';
 import { type ChangeFeed, changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { eventSource } from '../fakes/event-source.ts';
@@ -22,7 +23,14 @@ async function harness(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) 
   const clock = manualClock();
   const socket = join(path, 'admin.sock');
   const changes = { feed: wrap(changeFeed(readsOf(test.reader))), clock, onChanges: test.mirror.onChanges };
-  const options = { listen: `unix:${socket}`, token: null, log: testLog().log, answers: {}, changes };
+  const options = {
+    listen: `unix:${socket}`,
+    token: null,
+    log: testLog().log,
+    answers: {},
+    changes,
+    room: roomFor(null),
+  };
   const admin = await startAdmin(options as unknown as AdminOptions);
   stack.use(admin);
   return {

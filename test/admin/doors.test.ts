@@ -9,6 +9,7 @@ import { type OperationName, operations, storefrontOperations } from '../../src/
 import { listenAt } from '../../src/admin/listening.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
+import { roomFor } from '../../src/daemon/crowding.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { keepListening, type OpenListener } from '../../src/kept-listener.ts';
 import { listenAddress } from '../../src/listen-address.ts';
@@ -160,21 +161,21 @@ describe('tokens, routes and doors', () => {
   });
 });
 
-it('a door waits ten seconds for a head, thirty for a request, and holds 2,000 connections', async () => {
+it('a door waits ten seconds for a head and thirty for a request', async () => {
   using directory = temporaryDirectory();
   const limits: unknown[] = [];
   await using stack = new AsyncDisposableStack();
   const kept: OpenListener = async (_, parts) => {
     const server: typeof parts.server = (handler) => {
       const made = parts.server(handler);
-      limits.push([made.headersTimeout, made.requestTimeout, made.maxConnections]);
+      limits.push([made.headersTimeout, made.requestTimeout]);
       return made;
     };
     return stack.adopt(await keepListening({ ...parts, server }), (listener) => listener.close());
   };
   const settings = { name: 'admin', listen: `unix:${join(directory.path, 'admin.sock')}`, mode: 0o600 } as const;
-  await using _door = await listenAt(settings, { clock: systemClock, kept }, () => undefined);
-  expect(limits).toEqual([[10_000, 30_000, 2000]]);
+  await using _door = await listenAt(settings, { clock: systemClock, kept, room: roomFor(null) }, () => undefined);
+  expect(limits).toEqual([[10_000, 30_000]]);
 });
 
 describe("the storefront's socket", () => {

@@ -8,6 +8,7 @@ import { openApi } from '../../src/admin/openapi.ts';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
+import { roomFor } from '../../src/daemon/crowding.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -141,6 +142,7 @@ async function routes(): Promise<string[]> {
     log: testLog().log,
     answers: {},
     changes,
+    room: roomFor(null),
   };
   await using admin = await startAdmin(options as unknown as AdminOptions);
   return admin.routes

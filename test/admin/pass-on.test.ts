@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { passOnAdmin, passOnStorefront } from '../../src/admin/pass-on.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
+import { roomFor } from '../../src/daemon/crowding.ts';
 
 const leaderToken = createSecret('token-of-the-leader-0123456789');
 const shopToken = createSecret('token-of-the-shop-0123456789');
@@ -46,6 +47,7 @@ const door = (at: () => string | null) => ({
   leader: { at, token: leaderToken },
   clock: systemClock,
   signal: never,
+  room: roomFor(null),
 });
 
 /** Asks with a path as it is written: a URL would be made tidy before it is sent. */

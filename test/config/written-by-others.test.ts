@@ -85,12 +85,15 @@ test('a directory in which nobody can replace the files of others is as good as 
   expect(at.loads()).toBeNull();
 });
 
-test.skipIf(process.getuid?.() !== 0)("a directory of its owner's own group may be written by it, one of another group not", () => {
-  using at = harness({ directory: 0o775 });
-  expect(at.loads()).toBeNull();
-  chownSync(at.place, 0, 1);
-  expect(at.loads()?.message).toContain('others can replace');
-});
+test.skipIf(process.getuid?.() !== 0)(
+  "a directory of its owner's own group may be written by it, one of another group not",
+  () => {
+    using at = harness({ directory: 0o775 });
+    expect(at.loads()).toBeNull();
+    chownSync(at.place, 0, 1);
+    expect(at.loads()?.message).toContain('others can replace');
+  },
+);
 
 test('a link is as safe as its own directory, and as that of its file', () => {
   using at = harness({});

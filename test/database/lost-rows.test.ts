@@ -15,7 +15,8 @@ describe('rows that a person deleted in PostgreSQL', needs('postgres'), () => {
     await at.publication.publish();
   });
   afterAll(() => stack.disposeAsync());
-  const spoil = () => at.postgres.query('DELETE FROM _product WHERE product_id = (SELECT min(product_id) FROM _product)');
+  const spoil = () =>
+    at.postgres.query('DELETE FROM _product WHERE product_id = (SELECT min(product_id) FROM _product)');
 
   it('are published again when a daemon starts, which says how many were missing', async () => {
     await spoil();
@@ -34,7 +35,7 @@ describe('rows that a person deleted in PostgreSQL', needs('postgres'), () => {
   });
 
   it('are published again a day after the last count, and also those that a person added', async () => {
-    let now = at.harness.clock.now();
+    let now: number = at.harness.clock.now();
     using publication = publicationOf({ ...at.options, now: () => now });
     expect(await publication.publish()).toMatchObject({ repaired: {} });
     await spoil();
@@ -44,14 +45,14 @@ describe('rows that a person deleted in PostgreSQL', needs('postgres'), () => {
     now += 1;
     expect(await publication.publish()).toMatchObject({ repaired: { _product: { mirror: 3, database: 2 } } });
     expect(await at.differing()).toEqual({});
-    await at.postgres.query("INSERT INTO product_tags SELECT product_id, -1 FROM product_tags LIMIT 1");
+    await at.postgres.query('INSERT INTO product_tags SELECT product_id, -1 FROM product_tags LIMIT 1');
     now += day;
     expect(Object.keys((await publication.publish()).repaired)).toEqual(['product_tags']);
     expect(await at.differing()).toEqual({});
   });
 
   it('are published again with a table that a person dropped', async () => {
-    let now = at.harness.clock.now();
+    let now: number = at.harness.clock.now();
     using publication = publicationOf({ ...at.options, now: () => now });
     await publication.publish();
     await at.postgres.query('DROP TABLE product_tags CASCADE');

@@ -92,7 +92,8 @@ describe('a fact of the status', () => {
     kept_from: null,
   };
   const tried = {
-    ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, public_address: null },
+    ...{ unreachable: null, unshown: null, mute: null, shut_out: null, descriptors: null, crowded: null },
+    public_address: null,
     clock_offset_ms: 2 * minute,
   };
   const failed = (operation: OperationKind): OperationOutcome => ({
@@ -130,6 +131,7 @@ describe('a fact of the status', () => {
     ['closures-held', { closures: { held: 3, mostly_false: 0 } }],
     ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],
+    ['crowded', { tried: { ...tried, clock_offset_ms: null, crowded: { since, says: 'no room' } } }],
     ['job-failing', { jobs: [job] }],
     ['images-unverified', { images_unconfirmed: { products: 7, since } }],
     ['other-dates', { records: { ...healthy.records, unanswered: 5, unanswered_products: 5 } }],
@@ -363,6 +365,7 @@ describe('a condition', () => {
       unshown: null,
       mute: null,
       shut_out: null,
+      crowded: null,
       public_address: null,
     };
     const of = (used: number | null) =>

@@ -8,6 +8,7 @@ import { routeOf } from '../../src/admin/api-routes.ts';
 import { type Listening, listenAt } from '../../src/admin/listening.ts';
 import { readRoute, UnsentAnswers } from '../../src/admin/read-route.ts';
 import { systemClock } from '../../src/clock.ts';
+import { roomFor } from '../../src/daemon/crowding.ts';
 import { represent } from '../../src/daemon/reading/representation.ts';
 import { ViewsClock } from '../../src/daemon/reading/views-clock.ts';
 import { sqliteLibrary } from '../../src/sqlite/read-only.ts';
@@ -40,7 +41,7 @@ beforeAll(async () => {
   };
   const unsent = new UnsentAnswers();
   listening = stack.use(
-    await listenAt({ name: 'storefront', listen: '127.0.0.1:0', mode: 0o660 }, { clock: systemClock }, (app) => {
+    await listenAt({ name: 'storefront', listen: '127.0.0.1:0', mode: 0o660 }, { clock: systemClock, room: roomFor(null) }, (app) => {
       for (const name of Object.keys(httpReads) as HttpRead[]) {
         const operation = `GET ${httpReads[name].path}` as ReadOperation;
         readRoute(app, { name, path: routeOf(operation).url, operation: operations[operation] }, { reads, unsent });

@@ -64,6 +64,7 @@ export class ConditionTries {
       mute: this.#mute,
       shut_out: this.#shut_out,
       descriptors: this.#descriptors,
+      crowded: this.#mirroring.crowding.now(),
     };
   }
 

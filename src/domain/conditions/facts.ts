@@ -252,6 +252,8 @@ export interface Tried {
    * not tell.
    */
   readonly descriptors: { readonly used: number | null; readonly limit: number } | null;
+  /** Interfaces that had no room for connections or event streams in the last ten minutes; null if all had. */
+  readonly crowded: { readonly since: number; readonly says: string } | null;
   /** Last test of our own public address; null if there was none. */
   readonly public_address: AddressTest | null;
 }

@@ -89,6 +89,15 @@ export const ofFiles = {
     todo: 'Restart the daemon with a higher limit: `LimitNOFILE=65536` below `[Service]` (`systemctl edit catalogued`), or `ulimit -n 65536` in its shell',
     found: ({ tried }) => descriptorsLow(tried?.descriptors ?? null),
   },
+  crowded: {
+    about: 'Interface',
+    headline: 'An interface has had too many connections',
+    severity: 'warning',
+    means:
+      'an interface has closed connections to make room: first those that have shown no key, of the address with the most of them. Or it has refused event streams. Checks are answered meanwhile',
+    todo: 'If the address is your proxy’s or your storefront’s, find what leaks connections there; otherwise block it in the firewall',
+    found: ({ tried }) => tried?.crowded ?? null,
+  },
   'wal-held': {
     about: 'Log',
     headline: 'A reader has held up the write-ahead log',
