@@ -91,7 +91,7 @@ export async function startReceiving(
     listen,
     elsewhere,
     kept: machine.network.listen,
-    displaced: crowding.of('receiver').displaced,
+    room: crowding.of('receiver'),
     path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
     allow,
     trusted_proxies,

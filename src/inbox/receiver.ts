@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Instant } from '../clock.ts';
+import type { RoomOptions } from '../connection-room.ts';
 import { longestDelivery } from '../domain/push/delivery-text.ts';
 import type { Logger } from '../log.ts';
 import { SyncFailed } from '../sqlite/failed-sync.ts';
@@ -59,8 +60,8 @@ export interface ReceiverOptions {
   unwritable?(error: unknown): void;
   /** Called for each refused request. `dropped`: an address that was withdrawn is still in use, which is a condition. */
   refused?(refusal: Refused): void;
-  /** Called for each connection that is closed to make room, with the address of its other end. */
-  displaced?(peer: string): void;
+  /** What the process has room for, and who is told of connections that are closed to make some. */
+  readonly room?: Pick<RoomOptions, 'limits' | 'displaced'> | undefined;
   readonly limits?: Partial<ReceiverLimits>;
   readonly kept?: ListenerPorts['kept'];
 }
@@ -94,7 +95,8 @@ export interface Receiver extends AsyncDisposable {
  */
 export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
   const { clock, log } = options;
-  const limits = { ...receiverLimits, ...options.limits };
+  const connections = Math.min(receiverLimits.connections, options.room?.limits.connections ?? Infinity);
+  const limits = { ...receiverLimits, connections, ...options.limits };
   const rules: AdmissionRules = {
     path_prefix: options.path_prefix.replace(/\/+$/, ''),
     allow: networksOf(options.allow),
@@ -110,7 +112,7 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   const commits = new GroupCommit({ store, tryAgain, monotonic: clock.monotonic });
   const keep = options.elsewhere ?? ((delivery: Received) => commits.add(delivery));
   const accepted = acceptedDeliveries();
-  const callers: Crowd = crowd(limits, options.displaced);
+  const callers: Crowd = crowd(limits, options.room?.displaced);
 
   function handle(request: IncomingMessage, response: ServerResponse, target: string): void {
     const at = clock.now();

@@ -8,7 +8,7 @@ import { storingElsewhere } from '../daemon/sharing/sharing.ts';
 import type { SharedDeliveries } from '../database/deliveries.ts';
 import type { Lease } from '../database/lease.ts';
 import { type CallbackAddresses, isOwnTest, recogniser } from '../inbox/addresses.ts';
-import { type Receiver, startReceiver } from '../inbox/receiver.ts';
+import { type Receiver, type ReceiverOptions, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { descriptorLimit } from '../sqlite/descriptors.ts';
@@ -81,7 +81,8 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
         );
   const receiver = { address: null as string | null };
   // Without the addresses every caller would be refused. Until they are known, callers wait.
-  const received = secrets.receiver_secret === null ? null : receive(options, signal, receiver);
+  const received =
+    secrets.receiver_secret === null ? null : receive({ ...options, room: crowding.of('receiver') }, signal, receiver);
   const following = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -117,7 +118,7 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
  * Receives at the addresses that the leader has stored, until the signal aborts. Deliveries are stored in the database.
  */
 async function receive(
-  { loaded: { config, secrets }, deliveries, clock, log, kept }: StandbyOptions,
+  { loaded: { config, secrets }, deliveries, clock, log, kept, room }: StandbyOptions & Pick<ReceiverOptions, 'room'>,
   signal: AbortSignal,
   standing: { address: string | null },
 ): Promise<void> {
@@ -132,6 +133,7 @@ async function receive(
       receiver ??= await startReceiver({
         listen,
         kept,
+        room,
         path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
         allow,
         trusted_proxies,
