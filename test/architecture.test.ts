@@ -36,7 +36,17 @@ const allowed: Record<string, readonly string[]> = {
   // Of the clock only what makes an instant.
   mirror: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'package.ts'],
   // What the inbox keeps is understood elsewhere: it does not know the mirror, and never asks the service.
-  inbox: ['domain', 'sqlite', 'clock.ts', 'errors.ts', 'kept-listener.ts', 'listen-address.ts', 'log.ts', 'package.ts'],
+  inbox: [
+    'domain',
+    'sqlite',
+    'clock.ts',
+    'errors.ts',
+    'connection-room.ts',
+    'kept-listener.ts',
+    'listen-address.ts',
+    'log.ts',
+    'package.ts',
+  ],
   // Of SQLite only what its errors mean: what it cannot store now waits. Images stand in directories.
   sync: [
     'domain',
@@ -150,6 +160,7 @@ const allowed: Record<string, readonly string[]> = {
     'clock.ts',
     'errors.ts',
     'format.ts',
+    'connection-room.ts',
     'kept-listener.ts',
     'listen-address.ts',
     'log.ts',
@@ -174,6 +185,7 @@ const allowed: Record<string, readonly string[]> = {
     'clock.ts',
     'errors.ts',
     'format.ts',
+    'connection-room.ts',
     'kept-listener.ts',
     'log.ts',
     'package.ts',
@@ -193,6 +205,7 @@ const allowed: Record<string, readonly string[]> = {
     'sqlite/trial-write.ts',
     'clock.ts',
     'errors.ts',
+    'connection-room.ts',
     'kept-listener.ts',
     'log.ts',
   ],
@@ -200,6 +213,7 @@ const allowed: Record<string, readonly string[]> = {
   'clock.ts': [],
   'errors.ts': [],
   'format.ts': [],
+  'connection-room.ts': [],
   'kept-listener.ts': [],
   'listen-address.ts': [],
   'log.ts': ['format.ts'],

@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Tried } from '../domain/conditions/facts.ts';
 import { number } from '../format.ts';
 import type { Logger } from '../log.ts';
+import { descriptorLimit } from '../sqlite/descriptors.ts';
 
 type InterfaceName = 'admin' | 'storefront' | 'receiver';
 
@@ -46,10 +47,10 @@ export class Crowding {
   readonly #room: ReturnType<typeof roomFor>;
   readonly #periods = new Map<InterfaceName, Period>();
 
-  constructor(clock: Clock, log: Logger, descriptors: number | null) {
+  constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
-    this.#room = roomFor(descriptors);
+    this.#room = roomFor(descriptorLimit());
   }
 
   /** Returns the room of an interface. */

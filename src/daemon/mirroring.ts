@@ -3,7 +3,6 @@ import { requireSecrets } from '../config/secrets.ts';
 import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import type { Mirror } from '../mirror/mirror.ts';
-import { descriptorLimit } from '../sqlite/descriptors.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
@@ -77,7 +76,7 @@ export async function openMirroring(
   prepareRecords(ports);
   // Deliveries that cannot be applied again count as never received.
   if (gone_since !== null) noteAbsence(ports, gone_since);
-  const crowding = new Crowding(clock, log, descriptorLimit());
+  const crowding = new Crowding(clock, log);
   const parts = { ...opened, ...service, machine, config, storage, ports, watch, sharing, crowding };
   const subscriptions = manageSubscriptions(loaded, parts);
   const closing = stack.move();

@@ -11,7 +11,6 @@ import { type CallbackAddresses, isOwnTest, recogniser } from '../inbox/addresse
 import { type Receiver, type ReceiverOptions, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
-import { descriptorLimit } from '../sqlite/descriptors.ts';
 import { takesWrites } from '../sqlite/trial-write.ts';
 import type { PublishedMirror } from './published.ts';
 
@@ -55,7 +54,7 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   const { signal } = ending;
   let warm = false;
   const leader = { at: () => lease.seen()?.advertise ?? null, token: secrets.admin_token };
-  const crowding = new Crowding(clock, log, descriptorLimit());
+  const crowding = new Crowding(clock, log);
   const door = { leader, clock, signal, kept };
   const { admin, storefront } = config;
   const adminDoor = stack.use(

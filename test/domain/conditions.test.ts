@@ -131,6 +131,7 @@ describe('a fact of the status', () => {
     ['closures-held', { closures: { held: 3, mostly_false: 0 } }],
     ['hints-not-confirmed', { closures: { held: 0, mostly_false: 1 } }],
     ['clock-off', { tried }],
+    ['dates-capped', { outcomes: [failed('date-cap')] }],
     ['crowded', { tried: { ...tried, clock_offset_ms: null, crowded: { since, says: 'no room' } } }],
     ['job-failing', { jobs: [job] }],
     ['images-unverified', { images_unconfirmed: { products: 7, since } }],

@@ -16,6 +16,11 @@ export interface AnswerLengths {
    * first such answer that shows that the service cuts answers, `known` for later ones, `empty` for null.
    */
   restAnswered(named: Dates | null): 'cut' | 'known' | 'empty';
+  /**
+   * Called with the first answer of a window, and with the last date that it covers. Returns `capped` once windows in a row
+   * are answered by a small part, `whole` for the first one of this process and after such a row, else null.
+   */
+  windowAnswered(asked: Dates, covered_to: string): 'capped' | 'whole' | null;
   /** Returns the most days that an answer has named so far. */
   longest(): number;
 }
@@ -25,12 +30,23 @@ const shortestRestDays = 7;
 /** After this many rests without tickets, requests merely reach beyond the dates that are on sale. */
 const emptyRestsBelieved = 3;
 
+/** After so many answers that name dates after the end that they give, no end is believed: each would cost a call a day. */
+const wrongEndsBelieved = 3;
+/** So many windows in a row of which the first answer covers less than this share; shorter requests show nothing. */
+const cappedWindows = 3;
+const smallShare = 1 / 4;
+
 export function answerLengths(): AnswerLengths {
   let longest = 0;
+  let wrongEnds = 0;
+  let cappedInARow = 0;
+  let told: 'capped' | 'whole' | null = null;
   let emptyRests = 0;
   let cuts = false;
   return {
-    coveredTo: (asked, { named, covered_to }) => {
+    coveredTo: (asked, { named, covered_to: end }) => {
+      if (named !== null && named.to > end && !namesOtherDates(asked, named)) wrongEnds += 1;
+      const covered_to = wrongEnds >= wrongEndsBelieved ? asked.to : end;
       if (named === null || namesOtherDates(asked, named)) return covered_to;
       longest = Math.max(longest, daysBetween(asked.from, named.to) + 1);
       const rest = daysBetween(asked.from, asked.to) + 1 - longest;
@@ -45,6 +61,15 @@ export function answerLengths(): AnswerLengths {
       const verdict = cuts ? 'known' : 'cut';
       cuts = true;
       return verdict;
+    },
+    windowAnswered: (asked, covered_to) => {
+      const days = daysBetween(asked.from, asked.to) + 1;
+      if (days < shortestRestDays) return null;
+      cappedInARow = daysBetween(asked.from, covered_to) + 1 < days * smallShare ? cappedInARow + 1 : 0;
+      const found = cappedInARow >= cappedWindows ? 'capped' : cappedInARow === 0 ? 'whole' : told;
+      if (found === told) return null;
+      told = found;
+      return found;
     },
     longest: () => longest,
   };

@@ -104,6 +104,18 @@ export const ofService = {
       };
     },
   },
+  'dates-capped': {
+    about: 'Dates',
+    headline: 'The service has answered for few dates at a time',
+    severity: 'warning',
+    means:
+      'the service ends its answers after less than a quarter of the dates asked for, for three windows in a row. Every window is read in many calls, and freshness targets may be missed',
+    todo: 'Ask the service why. `catalogued probe` shows how many days one answer covers; `catalogued plan` whether the call budget is enough for so many calls',
+    found: fails(
+      'date-cap',
+      (days) => `one answer covers ${days === 1 ? 'one day' : `${number(days)} days`}: a window takes many calls`,
+    ),
+  },
   'checks-flood': {
     about: 'Checks',
     headline: 'Live checks have used most of the call budget',

@@ -12,6 +12,7 @@ export type OperationKind =
   | 'image-urls'
   | 'image-expiry'
   | 'prices'
+  | 'date-cap'
   | 'callback-address'
   | 'subscription-address';
 

@@ -7,9 +7,10 @@ import {
   type WindowRequests,
   windowRequests,
 } from '../../domain/catalogue/window-requests.ts';
+import { failureOf } from '../../domain/conditions/outcome.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import type { Dates } from '../../domain/time/dates.ts';
+import { type Dates, daysBetween } from '../../domain/time/dates.ts';
 import { offsetOn } from '../../domain/time/venue.ts';
 import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
@@ -218,7 +219,7 @@ class WindowRead {
     const { dates, still } = covered;
     const hasAll = isWhole && still.length === 0 && covered.asAsked;
     const cut = reading.kind === 'unchanged' ? reading : { ...reading, value: onlyOf(reading.value, asked, dates) };
-    const stored = await this.#commit(cut, dates, () => this.#store(cut, covered, hasAll));
+    const stored = await this.#commit(cut, dates, () => this.#store(cut, { ...covered, asked }, hasAll));
     if (stored === 'kept')
       return { ...this.#stored(this.#sent_at ?? reading.sent_at), changed: false, noticed: [], kept: true };
     if (stored === 'stored') this.#requests.stored(still);
@@ -258,7 +259,7 @@ class WindowRead {
   /** Stores an answer about some of the dates; `hasAll`: about all of the window. Called in its transaction. */
   #store(
     reading: Answered,
-    { dates, still }: Extract<Covered, { kind: 'some' }>,
+    { dates, still, asked }: Extract<Covered, { kind: 'some' }> & { readonly asked: Dates },
     hasAll: boolean,
   ): 'stored' | 'kept' | 'superseded' {
     const { mirror } = this.#ports;
@@ -267,6 +268,7 @@ class WindowRead {
     const current = mirror.schedule.records.find(record);
     // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
     if (reading.kind === 'unchanged' && !isStored(reading, current)) return 'superseded';
+    if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#ports, asked, dates.to);
     const isLast = requests.endsWith(still);
     const answer = reading.kind === 'read' ? reading.value : null;
     const by = { sent_at, withdraws: isLast && this.#look === null };
@@ -456,6 +458,21 @@ function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void 
     log.warn(
       { days: answerLengths.longest() },
       'the service cuts availability answers without saying so: set service.profile.days_per_request',
+    );
+}
+
+/** Records whether windows are answered by a small part: each costs many calls then. Called inside the transaction of the read. */
+function noteCap({ answerLengths, mirror, clock, log }: SyncPorts, asked: Dates, covered_to: string): void {
+  const found = answerLengths.windowAnswered(asked, covered_to);
+  if (found === null) return;
+  const affected = daysBetween(asked.from, covered_to) + 1;
+  if (found === 'whole') {
+    if (failureOf(mirror.status.outcomes.all(), 'date-cap') !== null)
+      mirror.status.outcomes.worked('date-cap', clock.now());
+  } else if (mirror.status.outcomes.failed('date-cap', { at: clock.now(), affected }) === 'new')
+    log.warn(
+      { days: affected, asked: daysBetween(asked.from, asked.to) + 1 },
+      'answers cover few of the dates asked for',
     );
 }
 
