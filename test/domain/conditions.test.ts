@@ -154,7 +154,7 @@ describe('a fact of the status', () => {
   it('is none: operations that work again, fewer than five products with other dates, an address unused for a day', () => {
     const worked = { last_ok_at: now, failed_at: null, noticed_at: null, affected: 0 };
     const outcomes = facts.flatMap(([, fact]) => fact.outcomes ?? []).map((each) => ({ ...each, ...worked }));
-    expect(outcomes).toHaveLength(9);
+    expect(outcomes).toHaveLength(10);
     check({ ...healthy, outcomes }, []);
     check({ ...healthy, records: { ...healthy.records, unanswered: 9, unanswered_products: 4 } }, []);
     const used = failed('callback-address');
@@ -331,7 +331,10 @@ describe('a condition', () => {
     check(facts, ['service-unreachable'], met(3 * minute));
     check(facts, ['service-unreachable'], met(minute));
     // A subscription that is mute is so since its last delivery, which came before any cause.
-    const tried = { ...{ unreachable: null, unshown: null, shut_out: null, descriptors: null }, clock_offset_ms: null };
+    const tried = {
+      ...{ unreachable: null, unshown: null, shut_out: null, descriptors: null, crowded: null },
+      clock_offset_ms: null,
+    };
     const mute = { subscriptions: ['all'], since: now - 60 * minute };
     const unreached = { result: 'failed', answered: true, message: 'no', since: now - 20 * minute } as const;
     const silent = { ...healthy, inbox: emptyInbox, tried: { ...tried, mute, public_address: unreached } };

@@ -41,12 +41,16 @@ beforeAll(async () => {
   };
   const unsent = new UnsentAnswers();
   listening = stack.use(
-    await listenAt({ name: 'storefront', listen: '127.0.0.1:0', mode: 0o660 }, { clock: systemClock, room: roomFor(null) }, (app) => {
-      for (const name of Object.keys(httpReads) as HttpRead[]) {
-        const operation = `GET ${httpReads[name].path}` as ReadOperation;
-        readRoute(app, { name, path: routeOf(operation).url, operation: operations[operation] }, { reads, unsent });
-      }
-    }),
+    await listenAt(
+      { name: 'storefront', listen: '127.0.0.1:0', mode: 0o660 },
+      { clock: systemClock, room: roomFor(null) },
+      (app) => {
+        for (const name of Object.keys(httpReads) as HttpRead[]) {
+          const operation = `GET ${httpReads[name].path}` as ReadOperation;
+          readRoute(app, { name, path: routeOf(operation).url, operation: operations[operation] }, { reads, unsent });
+        }
+      },
+    ),
   );
 });
 
