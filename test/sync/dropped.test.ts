@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -38,6 +39,8 @@ const claims = ({ daemon }: VirtualHarness, which: 'pending' | 'applied') =>
 const held = ({ daemon }: VirtualHarness) =>
   daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
 const withheld = (harness: VirtualHarness) => all(harness, "SELECT kind FROM changes WHERE kind LIKE 'dates_%'");
+
+const contradicted = async ({ daemon }: VirtualHarness) => (await daemon.status.shown()).contradicted;
 
 /** The product with the most bookable days. */
 function selling(harness: VirtualHarness): SandboxProduct {
@@ -91,6 +94,12 @@ describe('a product that the service drops without an announcement', () => {
       expect([bookable(harness, product), claims(harness, 'applied')]).toEqual([0, [product.id]]);
       expect(bookable(harness)).toBe(before - own);
       expect([visible(harness), held(harness)]).toEqual([products, []]);
+      const { claims: explained, dates_off_at } = explainProduct(harness.daemon.ports, product.id) ?? {};
+      expect([explained, dates_off_at]).toMatchObject([
+        [{ subject: 'sale-status', state: 'applied' }],
+        expect.any(Number),
+      ]);
+      expect(await contradicted(harness)).toBeNull();
       await lives(harness, 2 * hour);
       expect(visible(harness)).toBe(products - 1);
       expect(withheld(harness)).toEqual([{ kind: 'dates_withheld' }]);

@@ -8,7 +8,7 @@ import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts
 import type { Examples } from '../../domain/service/unread.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { noteAnswer, noteGone } from './absence.ts';
+import { noteGone, noteThere } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
 import { dueAfterRead } from './call-value.ts';
 import type { Sync, UnreadFailure } from './context.ts';
@@ -95,7 +95,7 @@ export function settleKept(
   mirror.schedule.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
   const waits = due !== null && due.at - sent_at <= longestWaitMs;
   if (record.job_id !== null && !waits) mirror.schedule.jobs.giveUp(record, record.job_id);
-  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
+  if (decidesAbsence(ports.policy, record)) noteThere(ports, record.product_id);
   return { kind: 'postponed' };
 }
 
@@ -117,7 +117,7 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
     changed,
     body_hash,
     stale_at: instant(sent_at + cadence),
-    due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
+    due: afterCache(read.sooner != null && read.sooner.at < due.at ? read.sooner : due, read.called_at ?? sent_at),
     volatility,
     off_sale_at: read.off_sale_at ?? null,
     shows: read.shows === undefined ? null : read.shows ? 1 : 0,
@@ -126,8 +126,19 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   // The product's trouble is over: its other records need not wait for a backoff of up to a day.
   if (record.failures > 0 && record.product_id !== 0)
     ports.mirror.schedule.records.retryOfProduct(record.product_id, now);
-  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
+  if (decidesAbsence(ports.policy, record)) noteThere(ports, record.product_id);
   return { kind: 'stored', changed };
+}
+
+/** Milliseconds after which an answer is asked for again that a cache has had for longer than its record may wait. */
+const cachedRetryMs = 60_000;
+
+/**
+ * Returns when to read a record again. Its instant is planned from when the answer was made. If that is past already, a
+ * cache had the answer, and would give the same one at once.
+ */
+function afterCache(due: Due, called_at: Instant): Due {
+  return due.at > called_at ? due : { ...due, at: instant(called_at + cachedRetryMs) };
 }
 
 /**
