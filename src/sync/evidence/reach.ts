@@ -255,6 +255,4 @@ function leaveToList(ports: Sync): void {
   askMissing(ports);
   const undecided = mirror.push.closures.undecided();
   if (undecided.length > 0) askDecidingReads(ports, undecided, 'closure-unconfirmed');
-  const claimed = mirror.evidence.claims('sale-status', 'pending').map(({ product_id }) => product_id);
-  if (claimed.length > 0) askDecidingReads(ports, claimed, 'claimed');
 }
