@@ -6,7 +6,7 @@ import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import type { Extent } from '../../src/domain/schedule/record-kinds.ts';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { judgeAbsence, noteAnswer } from '../../src/sync/records/absence.ts';
+import { judgeAbsence, noteGone, noteThere } from '../../src/sync/records/absence.ts';
 import type { Policy } from '../../src/sync/records/context.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -154,7 +154,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
           !withdrawn.has(id) &&
           roll(seed, walk, id, 'glitch') < 0.02
         )
-          noteAnswer(ports, id, 'gone');
+          noteGone(ports, id, { answer: 'gone', reason: 'cadence-elapsed' });
       at = instant(at + 1000);
       const { shown, complete } = service.list(walk, mood);
       const state = mirror.schedule.walks.begin(primary, at, 1);
@@ -180,7 +180,8 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
     mirror.schedule.records.setDue(record, later(at));
     if (roll(seed, walk, product_id, 'fails') < 0.2) return;
     const refused = service.permanently(product_id) ? 'permanently-gone' : 'gone';
-    noteAnswer(ports, product_id, service.gone.has(product_id) ? refused : 'there');
+    if (!service.gone.has(product_id)) noteThere(ports, product_id);
+    else noteGone(ports, product_id, { answer: refused, reason: record.due_reason });
   }
 
   function count(): void {

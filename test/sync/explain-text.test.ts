@@ -14,6 +14,10 @@ function said(heading: string, given: Partial<Explanation>): string[] {
 
 const { images, records, weighed, list_signal } = view.explanation;
 const offSale = records.map((record) => ({ ...record, off_sale_at: now - hour, due_at: now + 2 * hour }));
+const gone = {
+  subject: 'sale-status', edition: 'en/EUR', from: null, to: null, state: 'applied', shown: 1, said: 0,
+  first_at: now, last_at: now, since: now, again_at: null,
+} as const; // biome-ignore format: one claim
 
 it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([
   ['Shown', {}, ['yes, on sale']],
@@ -31,6 +35,13 @@ it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([
     { dates_off_at: now - 5 * hour, records: offSale },
     [
       "availability has not said on sale for 5 h, but the product's last own read said enabled: read again in 2 h, at 2026-11-21T13:20:03Z",
+    ],
+  ],
+  [
+    'Dates',
+    { dates_off_at: now - 5 * hour, records: offSale, claims: [gone] },
+    [
+      'the service has not had this product for 5 h, and its dates are withheld: read again in 2 h, at 2026-11-21T13:20:03Z',
     ],
   ],
   ['Images', {}, ['1, confirmed 2 d ago, hidden in 12 d unless confirmed again']],

@@ -1,8 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
+import { contradictedLook } from '../../src/domain/sale/off-sale.ts';
+import { settleStored } from '../../src/sync/records/settle.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
-const hour = 3_600_000;
+const minute = 60_000;
+const hour = 60 * minute;
 let harness: VirtualHarness;
 
 beforeAll(async () => {
@@ -24,6 +28,49 @@ it('a read is believed as long as its cadence, from when it was asked for', () =
   const hours = Object.groupBy(found, ({ resource }) => resource);
   expect(hours.availability?.map((each) => each.hours)).toEqual([6, 24]);
   expect(hours.variants?.map((each) => each.hours)).toEqual([7 * 24]);
+});
+
+describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i seconds', (age) => {
+  const answered = () => {
+    const { ports } = harness.daemon;
+    const now = harness.clock.now();
+    const [product_id = 0] = ports.mirror.catalogue.products.ids();
+    const record = ports.mirror.schedule.records.find({
+      resource: 'availability',
+      edition: 'EUR',
+      part: 0,
+      product_id,
+    });
+    if (record === null) throw new Error('no record');
+    return { ports, now, record, sent_at: instant(now - age * 1000) };
+  };
+
+  it('and that contradicts the product, is asked for again within a minute, and not at once', () => {
+    const { ports, now, record, sent_at } = answered();
+    const sooner = contradictedLook(sent_at, sent_at, 6 * hour);
+    const read = {
+      sent_at,
+      called_at: now,
+      changed: false,
+      body_hash: null,
+      cadence: 6 * hour,
+      teaches: 'nothing',
+    } as const;
+    ports.mirror.transaction(() => settleStored(ports, record, { ...read, off_sale_at: sent_at, sooner }));
+    const due = (ports.mirror.schedule.records.find(record)?.due_at ?? 0) - now;
+    expect(due).toBeGreaterThan(0);
+    expect(due).toBeLessThanOrEqual(minute);
+  });
+
+  it('and that takes all dates away, is confirmed a minute after it came', () => {
+    const { ports, now, record, sent_at } = answered();
+    const claim = { subject: 'near-dates', shown: 5, said: 0 } as const;
+    const { evidence } = ports;
+    const judge = () => evidence.judge(record, [claim], { sent_at, reason: 'cadence-elapsed' });
+    const { next } = ports.mirror.transaction(judge);
+    ports.mirror.transaction(() => ports.mirror.evidence.dropProduct(record.product_id));
+    expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
+  });
 });
 
 it('a service that cannot be reached for hours is the fault of no record, and is read as soon as it is back', async () => {

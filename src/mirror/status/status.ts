@@ -313,15 +313,14 @@ function contradictedSales(db: Reads): () => MirrorStatus['contradicted'] {
       .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
       .where('dates_off_at', 'is not', null)
       .where('sellable', '=', 1)
-      // Its own read says off sale too, and is asked again or held before it is believed.
+      // Its own read says off sale too, or that the product is gone.
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(
             selectFrom('_claim as c')
               .select('c.product_id')
               .whereRef('c.product_id', '=', 'p.product_id')
-              .where('c.subject', '=', 'sale-status')
-              .where('c.applied_at', 'is', null),
+              .where('c.subject', '=', 'sale-status'),
           ),
         ),
       ),

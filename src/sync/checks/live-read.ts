@@ -2,14 +2,13 @@ import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Unanswered } from '../../domain/checks/check.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
-import { contradictedLook } from '../../domain/sale/off-sale.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import { storeProductDetail } from '../reads/product.ts';
-import { noteAnswer } from '../records/absence.ts';
+import { noteGone, withholdDates } from '../records/absence.ts';
 import type { RefusedRead, SyncPorts } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
 import { type LiveCall, type LiveResult, unanswered } from './live-call.ts';
@@ -99,8 +98,8 @@ async function judgeRefusal(ports: SyncPorts, call: LiveCall<unknown>, refusal: 
     ? { kind: 'gone', reason: certain ? 'withdrawn' : 'not-found' }
     : unanswered('service-refused');
   const store = () => {
-    if (isGone) withholdDates(ports, key);
-    if (itself === 'missing') noteAnswer(ports, product_id, 'gone');
+    if (certain) withholdDates(ports, product_id, 'live-check');
+    if (itself === 'missing') noteGone(ports, product_id, { answer: 'gone', reason: 'live-check' });
     else if (typeof itself === 'object') storeProductDetail(ports, itself.record, itself.reading);
     else doubtSaleStatus(ports, product_id);
   };
@@ -144,25 +143,4 @@ interface ItselfThere {
 
 function isMissing(status: number): boolean {
   return status === 404 || status === 410;
-}
-
-/**
- * Withholds the dates of a product when the service has neither the product nor its dates. None counts as bookable
- * until a read answers with dates again. One such answer may be a mistake, so the window is read again after a minute,
- * then at growing intervals.
- */
-function withholdDates({ mirror, policy, clock, log }: SyncPorts, key: RecordKey): void {
-  const { product_id, edition, part } = key;
-  const [product, record] = [mirror.catalogue.products.find(product_id), mirror.schedule.records.find(key)];
-  if (product === null || record === null) return;
-  const now = clock.now();
-  const { windows } = policy.of(product.category).extent;
-  const every = windows.find((window) => window.part === part)?.every ?? 0;
-  mirror.schedule.records.missing(key, now);
-  const { at, reason } = contradictedLook(record.off_sale_at ?? now, now, every);
-  const kinds = [{ resource: 'availability', edition, part } as const];
-  mirror.schedule.records.bringForward({ kinds, product_ids: [product_id] }, at, reason);
-  if (!product.sellable || product.dates_off_at !== null) return;
-  mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, { sent_at: now, reason: 'live-check' });
-  log.warn({ product_id }, 'the service has neither a product nor its dates: they are not offered until it has again');
 }

@@ -84,7 +84,7 @@ export class Evidence implements ClaimJudge {
     const claim = this.#evidence.claim(key);
     if (claim !== null && claim.applied_at !== null && stillSays(claim, said)) {
       this.#evidence.note({ ...claim, last_at: sent_at });
-      return { kind: 'store', next: lookAt(subject, claim.applied_at, sent_at) };
+      return { kind: 'store', next: lookAt(subject, claim.applied_at, this.#now()) };
     }
     const takes = takesAway(said) && (claim === null || !returns(claim, said));
     if (!takes) {
@@ -126,7 +126,7 @@ export class Evidence implements ClaimJudge {
     }
     if (because === 'held') this.#hold(next);
     const isAsked = because === 'said-once' && decides;
-    return { kind: 'keep', next: isAsked ? { at: this.#askAgainAt(sent_at), reason: 'claimed' } : null };
+    return { kind: 'keep', next: isAsked ? { at: this.#askAgainAt(), reason: 'claimed' } : null };
   }
 
   judgeUnread(
@@ -201,8 +201,9 @@ export class Evidence implements ClaimJudge {
     return { able: Math.max(able, claiming), claiming };
   }
 
-  #askAgainAt(sent_at: Instant): Instant {
-    const at = instant(Math.ceil(askAgainAt(sent_at, this.#asked_at, this.#ports.budget().rate)));
+  #askAgainAt(): Instant {
+    // Not from when the answer was made: a cache would give the same one again.
+    const at = instant(Math.ceil(askAgainAt(this.#now(), this.#asked_at, this.#ports.budget().rate)));
     this.#asked_at = at;
     return at;
   }
@@ -347,7 +348,7 @@ export class Evidence implements ClaimJudge {
 
   /** Makes the reads about some claims due, one after another at the allowed rate. */
   #askAll(claims: readonly ClaimKey[]): void {
-    for (const claim of claims) this.#ask(claim, this.#askAgainAt(this.#now()));
+    for (const claim of claims) this.#ask(claim, this.#askAgainAt());
   }
 
   /** Makes the reads due that decide about a claim. */

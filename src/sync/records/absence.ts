@@ -7,10 +7,20 @@ import {
   walkAgainAfter,
   withdrawal,
 } from '../../domain/sale/absence.ts';
+import { contradictedLook } from '../../domain/sale/off-sale.ts';
+import type { Due, DueReason, RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { CompleteWalk } from '../../mirror/catalogue/walked.ts';
 import type { ClaimVerdict, Sync } from './context.ts';
-import { absenceReads, decidesAbsence, isRemovalHeld, ownReads, walkAgain, walkedAt } from './deciding-reads.ts';
+import {
+  absenceReads,
+  decidesAbsence,
+  hasOwnReads,
+  isRemovalHeld,
+  ownReads,
+  walkAgain,
+  walkedAt,
+} from './deciding-reads.ts';
 
 /** Judges the products missing from a complete walk over the primary list. */
 export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
@@ -72,29 +82,99 @@ function askIncluded(ports: Sync): void {
   ask(ports, policy.included.filter(isOld));
 }
 
-/** Records the answer of the read that decides about a product's absence. */
-export function noteAnswer(ports: Sync, product_id: number, answer: DirectAnswer): void {
+/** Records that the read that decides about a product's absence was answered: it exists. */
+export function noteThere({ mirror, clock, policy }: Sync, product_id: number): void {
+  if (mirror.catalogue.removals.one(product_id) === null) return;
+  mirror.catalogue.removals.answered(product_id, 'there', clock.now());
+  const { primary } = walkKinds(policy.extent);
+  mirror.evidence.drop({ ...primary, product_id, subject: 'products' });
+}
+
+/** A read that decides about a product's absence and was refused with 404 or 410, and the reason for it. */
+interface GoneSaid {
+  readonly answer: Exclude<DirectAnswer, 'there'>;
+  readonly reason: DueReason;
+}
+
+/**
+ * Records that the read that decides about a product's absence was refused. The list decides about the withdrawal. Until
+ * then the dates may be withheld. Returns the confirming read; null: none is needed.
+ */
+export function noteGone(ports: Sync, product_id: number, said: GoneSaid): Due | null {
   const { mirror, clock, policy, log } = ports;
-  if (answer !== 'there' && !mirror.catalogue.products.isVisible(product_id)) {
+  if (!mirror.catalogue.products.isVisible(product_id)) {
     // If it still exists, the next list makes it due again.
     mirror.schedule.records.dropProduct(product_id);
     if (policy.included.includes(product_id))
       log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
-    return;
+    return null;
   }
   const absent = mirror.catalogue.removals.one(product_id);
-  if (answer === 'there' && absent === null) return;
   const now = clock.now();
-  mirror.catalogue.removals.answered(product_id, answer, now);
-  if (answer === 'there') {
-    const { primary } = walkKinds(policy.extent);
-    mirror.evidence.drop({ ...primary, product_id, subject: 'products' });
-    return;
-  }
+  mirror.catalogue.removals.answered(product_id, said.answer, now);
   const listed = absent === null || absent.missing_walks === 0;
   if (!listed) claimAbsence(ports, product_id, { sent_at: now, decides: false });
-  else walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), now)), 'suspicion');
+  // A confirming read follows one that has brought the list forward.
+  else if (said.reason !== 'claimed') walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), now)), 'suspicion');
   withdrawIfGone(ports, product_id);
+  return mirror.catalogue.products.isVisible(product_id) ? claimOffSale(ports, product_id, said) : null;
+}
+
+/**
+ * Judges the claim of such an answer that the product is off sale. Once believed, it withholds the dates, unless these
+ * were answered since it was first made. Returns the confirming read; null: none is needed.
+ */
+function claimOffSale(ports: Sync, product_id: number, { reason }: GoneSaid): Due | null {
+  const { mirror, policy, clock } = ports;
+  if (mirror.catalogue.products.find(product_id)?.sellable !== true) return null;
+  const wasRead = mirror.schedule.records
+    .ofProduct(product_id)
+    .some((record) => decidesAbsence(policy, record) && record.fetched_at !== null);
+  // A product may never have had checkout information.
+  if (!hasOwnReads(policy) && !wasRead) return null;
+  const sent_at = clock.now();
+  const place = { ...walkKinds(policy.extent).primary, product_id };
+  const subject = 'sale-status';
+  const first_at = mirror.evidence.claim({ ...place, subject })?.first_at ?? null;
+  const verdict = ports.evidence.judge(place, [{ subject, shown: 1, said: 0 }], { sent_at, reason });
+  const dates = nearDates(ports, product_id);
+  if (verdict.kind === 'keep') {
+    if (dates !== null && first_at === null)
+      mirror.schedule.records.bringForward(readsOf(dates), sent_at, 'sale-status-doubted');
+    return verdict.next;
+  }
+  const isAnswered = dates?.failures === 0 && (dates.fetched_at ?? 0) >= (first_at ?? sent_at);
+  if (reason === 'live-check' || !isAnswered) withholdDates(ports, product_id, reason);
+  return null;
+}
+
+/**
+ * Withholds the dates of a product that the service does not have. None counts as bookable until a read answers with
+ * dates again. Such an answer may be a mistake, so the near dates are read again after a minute, then at growing
+ * intervals.
+ */
+export function withholdDates(ports: Sync, product_id: number, reason: DueReason): void {
+  const { mirror, policy, clock, log } = ports;
+  const [product, dates] = [mirror.catalogue.products.find(product_id), nearDates(ports, product_id)];
+  if (product === null || dates === null) return;
+  const now = clock.now();
+  const every = policy.of(product.category).extent.windows.find(({ part }) => part === dates.part)?.every ?? 0;
+  mirror.schedule.records.missing(dates, now);
+  const look = contradictedLook(dates.off_sale_at ?? now, now, every);
+  mirror.schedule.records.bringForward(readsOf(dates), look.at, look.reason);
+  if (!product.sellable || product.dates_off_at !== null) return;
+  mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, { sent_at: now, reason });
+  log.warn({ product_id }, 'the service does not have a product: its dates are not offered until it has them again');
+}
+
+/** Returns the record of a product's near dates in the first currency; null: it has none. */
+function nearDates({ mirror, policy }: Sync, product_id: number): RecordFacts | null {
+  const [edition] = policy.extent.currencies;
+  return mirror.schedule.records.find({ resource: 'availability', edition, part: 0, product_id });
+}
+
+function readsOf({ edition, part, product_id }: RecordFacts) {
+  return { kinds: [{ resource: 'availability' as const, edition, part }], product_ids: [product_id] };
 }
 
 function withdrawIfGone(ports: Sync, product_id: number): void {

@@ -8,11 +8,11 @@ import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts
 import type { Examples } from '../../domain/service/unread.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { noteAnswer } from './absence.ts';
+import { noteGone, noteThere } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';
 import { dueAfterRead } from './call-value.ts';
 import type { Sync, UnreadFailure } from './context.ts';
-import { decideGone, decidesAbsence } from './deciding-reads.ts';
+import { askOwnReads, decideGone, decidesAbsence } from './deciding-reads.ts';
 import { noteSiblings } from './siblings.ts';
 
 /**
@@ -95,7 +95,7 @@ export function settleKept(
   mirror.schedule.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
   const waits = due !== null && due.at - sent_at <= longestWaitMs;
   if (record.job_id !== null && !waits) mirror.schedule.jobs.giveUp(record, record.job_id);
-  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
+  if (decidesAbsence(ports.policy, record)) noteThere(ports, record.product_id);
   return { kind: 'postponed' };
 }
 
@@ -117,7 +117,7 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
     changed,
     body_hash,
     stale_at: instant(sent_at + cadence),
-    due: read.sooner != null && read.sooner.at < due.at ? read.sooner : due,
+    due: afterCache(read.sooner != null && read.sooner.at < due.at ? read.sooner : due, read.called_at ?? sent_at),
     volatility,
     off_sale_at: read.off_sale_at ?? null,
     shows: read.shows === undefined ? null : read.shows ? 1 : 0,
@@ -126,8 +126,19 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   // The product's trouble is over: its other records need not wait for a backoff of up to a day.
   if (record.failures > 0 && record.product_id !== 0)
     ports.mirror.schedule.records.retryOfProduct(record.product_id, now);
-  if (decidesAbsence(ports.policy, record)) noteAnswer(ports, record.product_id, 'there');
+  if (decidesAbsence(ports.policy, record)) noteThere(ports, record.product_id);
   return { kind: 'stored', changed };
+}
+
+/** Milliseconds after which an answer is asked for again that a cache has had for longer than its record may wait. */
+const cachedRetryMs = 60_000;
+
+/**
+ * Returns when to read a record again. Its instant is planned from when the answer was made. If that is past already, a
+ * cache had the answer, and would give the same one at once.
+ */
+function afterCache(due: Due, called_at: Instant): Due {
+  return due.at > called_at ? due : { ...due, at: instant(called_at + cachedRetryMs) };
 }
 
 /**
@@ -254,14 +265,24 @@ export async function settleFailure(
     recordFailure(ports, record, { code, message, final, ...again });
   } else
     ports.mirror.transaction(() => {
-      const { job_id, product_id } = record;
-      if (decidesAbsence(ports.policy, record))
-        noteAnswer(ports, product_id, reading.status === 410 ? 'permanently-gone' : 'gone');
+      const { job_id, product_id, due_reason: reason } = record;
+      const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
+      const next = decidesAbsence(ports.policy, record) ? noteGone(ports, product_id, { answer, reason }) : null;
+      if (record.resource === 'availability') askItself(ports, product_id);
       const decision = job_id === null ? 'there' : decideGone(ports, product_id, job_id);
       if (decision === 'gone' && job_id !== null) ports.mirror.schedule.jobs.leaveOut(record, job_id);
-      recordFailure(ports, record, { code, message, final: decision !== 'waits' });
+      recordFailure(ports, record, { code, message, final: decision !== 'waits', next });
     });
   return { kind: 'failed', code, message };
+}
+
+/** Makes the own read due of a product whose dates are missing, unless it is asked again already. */
+function askItself(ports: Sync, product_id: number): void {
+  const { mirror, policy } = ports;
+  const isAsked = mirror.schedule.records
+    .ofProduct(product_id)
+    .some((record) => decidesAbsence(policy, record) && record.failures > 0);
+  if (!isAsked) askOwnReads(ports, [product_id], 'sale-status-doubted');
 }
 
 /**
@@ -296,7 +317,13 @@ function settleThrottled(
 export function recordFailure(
   { mirror, clock, chance, retries }: Sync,
   record: RecordFacts,
-  { code, message, final, again_ms }: { code: string; message: string; final: boolean; again_ms?: number },
+  {
+    code,
+    message,
+    final,
+    again_ms,
+    next = null,
+  }: { code: string; message: string; final: boolean; again_ms?: number; next?: Due | null },
 ): void {
   const now = clock.now();
   const failures = record.failures + 1;
@@ -306,8 +333,9 @@ export function recordFailure(
   const again = record.product_id === 0 ? (soon ? soonListRetryAt : listRetryAt) : soon ? soonRetryAt : retryAt;
   mirror.transaction(() => {
     // A record requested by a notification stays requested: it keeps its lane and share.
-    const reason = record.notified_at === null ? ('retry' as const) : ('notified' as const);
-    const due = { at: instant(again_ms === undefined ? again(failures, chance(), now) : now + again_ms), reason };
+    const reason = record.notified_at === null ? (next?.reason ?? 'retry') : 'notified';
+    const at = next?.at ?? (again_ms === undefined ? again(failures, chance(), now) : now + again_ms);
+    const due = { at: instant(at), reason };
     mirror.schedule.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter))
       mirror.schedule.jobs.giveUp(record, record.job_id);

@@ -13,7 +13,7 @@ export function titleOf({ title }: Pick<Explanation, 'title'>): string {
 export function explainedFacts(found: Explanation, now: number): readonly (readonly [heading: string, says: string])[] {
   return [
     ['Shown', shownAs(found, now)],
-    ...contradiction(found, now),
+    ...withheld(found, now),
     ...backsOff(found, now),
     ['Category', found.category ?? 'none'],
     ['Weight', weighed(found)],
@@ -132,18 +132,20 @@ function shownAs(
   return `yes, not on sale (${sale_status}${reason}${reopening})`;
 }
 
-/** Describes the contradiction of a product that is on sale by its own read but not by its dates. */
-function contradiction({ dates_off_at, sellable, records }: Explanation, now: number): (readonly [string, string])[] {
+/** Describes why the dates of a product are withheld that is on sale by its last own read that was answered. */
+function withheld(
+  { dates_off_at, sellable, records, claims }: Explanation,
+  now: number,
+): (readonly [string, string])[] {
   if (dates_off_at === null || !sellable) return [];
   const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));
   const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${instant(next)}`;
   const since = duration(now - dates_off_at);
-  return [
-    [
-      'Dates',
-      `availability has not said on sale for ${since}, but the product's last own read said enabled: read again ${again}`,
-    ],
-  ];
+  const isGone = claims.some(({ subject, state }) => subject === 'sale-status' && state === 'applied');
+  const because = isGone
+    ? `the service has not had this product for ${since}, and its dates are withheld`
+    : `availability has not said on sale for ${since}, but the product's last own read said enabled`;
+  return [['Dates', `${because}: read again ${again}`]];
 }
 
 /** Describes the pause of a product that is throttled alone. */

@@ -26,8 +26,8 @@ export interface Explanation {
   readonly disabled_reason: string | null;
   readonly expected_reopening: string | null;
   /**
-   * Instant since which some of its dates are answered as not on sale, regardless of the product's own read; null: none
-   * are.
+   * Instant since which some of its dates are answered as not on sale, regardless of the product's own read, or withheld
+   * because the service does not have the product; null: none are.
    */
   readonly dates_off_at: number | null;
   /** End of its pause: the service throttles this product while it answers for others. Null: it does not. */
