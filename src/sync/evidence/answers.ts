@@ -9,6 +9,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads, readsAbout } from '../records/deciding-reads.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -69,6 +70,7 @@ export function judgeDates(
       said: Math.round((times ?? 0) * dates),
     },
   ];
+  if (answer !== null && answer !== 'off-sale') claims.push(zoneSaid(product, answer));
   if (near !== null) {
     const { dates } = mirror.catalogue.availability.shown(key, near.from, near.to);
     claims.push({ subject: 'near-dates', part: 0, shown: dates, said: 0 });
@@ -210,11 +212,11 @@ export function judgeEntry(
   const verdict = evidence.judge(
     { resource, product_id, edition: `${language}/${currency}`, part: 0 },
     [
-      ...textsSaid(stored.document, entry.document, { titled: true }),
+      ...textsSaid(stored.document, entry.document, { titled: true, zoned: isPrimary }),
       { subject: 'from-prices', shown: stored.from_price, said: entry.from_price },
       { subject: 'alike-from-prices', shown: stored.from_price, said: entry.from_price },
       // Only reads in the primary language and currency bring these.
-      ...(isPrimary ? [zoneSaid(known, entry), ...imageSaid(ports, entry)] : []),
+      ...(isPrimary ? imageSaid(ports, entry) : []),
     ],
     { sent_at, reason },
   );
@@ -239,12 +241,13 @@ function onSale({ sale_status }: Pick<ProductEntry, 'sale_status'>): number {
 
 /**
  * Returns the claims about the texts of a document, compared with the earlier document of the same kind: whether it lacks
- * some, has far less of them, or others. `titled`: it is a product's; otherwise it has what a customer must know.
+ * some, has far less of them, or others. `titled`: it is a product's; otherwise it has what a customer must know. `zoned`: it
+ * decides about the time zone.
  */
 export function textsSaid(
   before: string | null,
   after: string,
-  { titled = false }: { readonly titled?: boolean } = {},
+  { titled = false, zoned = false }: { readonly titled?: boolean; readonly zoned?: boolean } = {},
 ): Said[] {
   // Most reads bring the document again that is stored.
   const isSame = before === after;
@@ -260,6 +263,7 @@ export function textsSaid(
     },
     valueSaid(titled ? 'alike-titles' : 'alike-must-know', shown.get(one), said.get(one)),
     ...(others === null ? [] : [valueSaid(others, proseIn(shown), proseIn(said))]),
+    ...(zoned ? [valueSaid('alike-zones', shown.get('timezone'), said.get('timezone'))] : []),
   ];
 }
 
@@ -295,8 +299,10 @@ function brief(value: string): string {
   return `${value.slice(0, beginning)}… (${hash('sha256', value, 'hex').slice(0, 8)})`;
 }
 
-function zoneSaid({ timezone }: Pick<ProductEntry, 'timezone'>, entry: ProductEntry): Said {
-  return valueSaid('alike-zones', timezone ?? undefined, entry.timezone ?? 'none');
+/** Returns the claim about the time zone in which the times of dates are; they go before that of the product. */
+function zoneSaid(product: Pick<KnownProduct, 'timezone'> | null, { days }: Pick<AvailabilityAnswer, 'days'>): Said {
+  const [zone] = [...days.values()].flatMap(([, timezone]) => timezone ?? []);
+  return valueSaid('alike-zones', product?.timezone ?? undefined, zone);
 }
 
 /** Returns the claim about a product's first image; empty: the read says nothing about images, or there are none. */
