@@ -25,3 +25,18 @@ CREATE INDEX _unreadable_product ON _unreadable (product_id);
 -- Deliveries since the last good one that nobody understood, at most three, and the first of them: three of one hour are a gap.
 ALTER TABLE _subscription ADD COLUMN not_understood INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE _subscription ADD COLUMN not_understood_at INTEGER;
+
+-- The values of a claim that is about one, such as a time zone; NULL: the claim is about an amount.
+ALTER TABLE _claim ADD COLUMN shown_as TEXT;
+ALTER TABLE _claim ADD COLUMN said_as TEXT;
+-- Of what a record has gained within a day: when the first answer was sent that shows it as before; NULL: none.
+ALTER TABLE _claim ADD COLUMN back_at INTEGER;
+
+-- In which way the held claims are alike, such as the ratio of their prices; NULL: they only take something away.
+ALTER TABLE _held ADD COLUMN likeness TEXT;
+
+-- An answer with variants of another product is not about its own.
+CREATE INDEX _variant_owner ON _variant (variant_id);
+
+-- Availability: how many times each of its dates has, on average, by its last stored answer; NULL: not known.
+ALTER TABLE _record ADD COLUMN times REAL;

@@ -2,7 +2,7 @@ import { Argument, Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { isSubject, type Kind, type Subject, subjectNames, subjects } from '../domain/evidence/claims.ts';
 import { decisionAt, isOpen } from '../domain/evidence/hold.ts';
-import { amountText, type HeldClaims, progressText, whatToType } from '../domain/evidence/words.ts';
+import { amountTexts, claimText, type HeldClaims, progressText, whatToType } from '../domain/evidence/words.ts';
 import { duration } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -12,7 +12,7 @@ import { folded, readableWidth, table } from './terminal/table.ts';
 
 export function heldCommand(io: Io): Command {
   const command = new Command('held').description(
-    'Shows and decides held answers: so many took something away at once that they are not believed. The mirror keeps what it had, as stale, until the service takes it back, confirms it for hours, or you decide.',
+    'Shows and decides held answers: so many took something away or changed alike at once that they are not believed. The mirror keeps what it had, as stale, until the service takes it back, confirms it for hours, or you decide.',
   );
   command
     .command('list', { isDefault: true })
@@ -75,15 +75,14 @@ function renderOne(held: HeldClaims, now: number, width: number): string {
   const { subject, since, examples, decided_until } = held;
   const left =
     decided_until === null || decisionAt(held, now) === null ? '' : ` (for ${duration(decided_until - now)} more)`;
-  const rows = examples.map(({ product_id, title, edition, shown, said }) => [
-    String(product_id),
-    title ?? '-',
-    edition,
-    amountText(subject, edition, shown),
-    amountText(subject, edition, said),
+  const rows = examples.map((each) => [
+    String(each.product_id),
+    each.title ?? '-',
+    each.edition,
+    ...amountTexts(subject, each.edition, each),
   ]);
   return [
-    `${subject}: ${subjects[subject].text}`,
+    `${subject}: ${claimText(held)}`,
     `For ${duration(now - since)}: ${progressText(held, now)}${left}.`,
     ...(rows.length === 0 ? [] : ['', table(['product', 'title', 'edition', 'shown', 'answered'], rows, width)]),
     ...(isOpen(held) ? ['', ...whatToType(subject).map((line) => `  ${line}`)] : []),

@@ -118,8 +118,10 @@ export const configSchema = z
       held: section({
         less: oneOf(['hold', 'warn', 'off'])
           .default('hold')
-          .describe('Products, sale status, dates, variants and texts that are taken away.'),
-        price: oneOf(['hold', 'warn', 'off']).default('hold').describe('Prices that move by more than a factor of 2.'),
+          .describe('Products, sale status, dates, variants and texts that are taken away, or replaced by one value.'),
+        price: oneOf(['hold', 'warn', 'off'])
+          .default('hold')
+          .describe('Prices that move by more than a factor of 2, or nearly all by one ratio.'),
       }).describe(
         'Answers that take something away from many records at once. hold: the mirror keeps what it shows; warn: they are reported and believed; off: believed.',
       ),

@@ -59,8 +59,8 @@ export interface EvidenceTable extends EvidenceReads {
 
 const ofRecord = ['resource', 'product_id', 'edition', 'part'] as const;
 const key = ['subject', ...ofRecord] as const;
-const said = ['shown', 'said', 'first_at', 'last_at', 'held_at', 'applied_at'] as const;
-const ofHold = ['opened_at', 'state', 'next_at', 'sampled_at', 'sample', 'shares', 'decision', 'decided_until', 'ended_at'] as const; // biome-ignore format: a list of columns
+const said = ['shown', 'said', 'shown_as', 'said_as', 'first_at', 'last_at', 'held_at', 'applied_at', 'back_at'] as const; // biome-ignore format: a list of columns
+const ofHold = ['opened_at', 'state', 'next_at', 'sampled_at', 'sample', 'shares', 'decision', 'decided_until', 'ended_at', 'likeness'] as const; // biome-ignore format: a list of columns
 
 export function evidenceTable(db: Writes): EvidenceTable {
   const note = db.change(upsert('_claim', key, said));
@@ -172,9 +172,13 @@ export function evidenceReads(db: Reads): EvidenceReads {
   };
   const examples = db.rows((bound: OfSubject) =>
     ofSubject(bound)
-      .select(['product_id', 'edition', 'part', 'shown', 'said'])
+      .select(['product_id', 'edition', 'part', 'shown', 'said', 'shown_as', 'said_as'])
       .select((of) => primaryTitle(of.ref('_claim.product_id')).as('title'))
-      .where('applied_at', 'is', null)
+      // Those that are shown already come last; what records have gained is no claim.
+      .where(({ or, eb, and }) =>
+        or([eb('applied_at', 'is', null), and([eb('applied_at', 'is not', null), eb('held_at', 'is', null)])]),
+      )
+      .orderBy('applied_at')
       .orderBy('first_at')
       .orderBy('product_id')
       .limit(3),
@@ -199,8 +203,9 @@ export function evidenceReads(db: Reads): EvidenceReads {
     holds: all,
     unread: unreadReads(db),
     held: () =>
-      all().map(({ subject, opened_at, state, decision, decided_until, ended_at }) => ({
+      all().map(({ subject, opened_at, state, decision, decided_until, ended_at, likeness }) => ({
         subject,
+        likeness,
         since: opened_at,
         state,
         able: Math.max(able(subject), claiming(subject)),
@@ -271,16 +276,33 @@ function counting(db: Reads): (subject: Subject, since: Instant | null) => numbe
       .where('f.from_price', '>', 0),
   );
   const [near, far] = [windows('availability', 'near'), windows('availability', 'far')];
+  const [dates, variants] = [windows('availability', null), windows('variants', null)];
+  const checkout = windows('checkout_information', null);
   const counts: Readonly<Record<Subject, readonly (typeof all)[]>> = {
     products: [all],
     'sale-status': [enabled],
     'near-dates': [near],
+    'fewer-near-dates': [near],
     'near-prices': [near],
+    'alike-near-prices': [near],
     'far-dates': [far],
+    'fewer-far-dates': [far],
     'far-prices': [far],
-    variants: [windows('variants', null)],
-    texts: [texts, windows('checkout_information', null)],
+    'alike-far-prices': [far],
+    'fewer-times': [dates],
+    variants: [variants],
+    'fewer-variants': [variants],
+    'alike-variant-types': [variants],
+    'other-ids': [dates, variants],
+    texts: [texts, checkout],
+    'shorter-texts': [texts, checkout],
+    'alike-must-know': [checkout],
+    'alike-titles': [texts],
+    'alike-texts': [texts],
+    'alike-zones': [all],
+    'alike-images': [all],
     'from-prices': [prices],
+    'alike-from-prices': [prices],
   };
   return (subject, since) =>
     counts[subject].reduce((sum, each) => sum + (each.get({ subject, since: since ?? -1 }) ?? 0), 0);

@@ -224,6 +224,7 @@ export const heldDates: DaemonStatus['held'][number] = {
   decision: null,
   decided_until: null,
   ended_at: null,
+  likeness: null,
   examples: [973698, 703295, 100001].map((product_id) => ({
     product_id,
     title: 'Museum of Bread & Roses',
@@ -231,6 +232,8 @@ export const heldDates: DaemonStatus['held'][number] = {
     part: 0,
     shown: 24,
     said: 0,
+    shown_as: null,
+    said_as: null,
   })),
 };
 
@@ -359,6 +362,8 @@ export const view: ProductView = {
         state: 'held',
         shown: 24,
         said: 0,
+        shown_as: null,
+        said_as: null,
         first_at: now - 3 * hour,
         last_at: now - hour,
         since: now - 2 * hour,

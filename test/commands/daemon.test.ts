@@ -84,7 +84,8 @@ describe.concurrent('a running daemon', () => {
     await again.said('pass ended');
     again.child.kill('SIGINT');
     expect((await again.ended).code).toBe(0);
-    expect((await runHere(['--config', config, 'status'], { cwd: directory.path })).code).toBe(0);
+    const { stdout } = await runHere(['--config', config, 'status', '--json'], { cwd: directory.path });
+    expect(JSON.parse(stdout).conditions).toMatchObject([{ code: 'daemon-stopped' }]);
     // Only what was in flight when it was killed, or not stored yet a tenth of a second after it was answered, came twice.
     expect(sandbox.calls.repeated().size).toBeLessThanOrEqual(30);
     expect(new Set(sandbox.calls.repeated().values()).size).toBeLessThanOrEqual(1);

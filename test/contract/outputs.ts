@@ -35,7 +35,7 @@ export const outputs: Readonly<Record<string, readonly string[]>> = {
   'check: alternatives': ['kind', 'product_id', 'date', 'time', 'price', 'checked_at'],
   'held list': ['held'],
   'held list: held': [
-    'subject', 'since', 'state', 'able', 'claiming', 'decision', 'decided_until', 'ended_at', 'examples',
+    'subject', 'since', 'state', 'able', 'claiming', 'decision', 'decided_until', 'ended_at', 'likeness', 'examples',
   ],
   'images audit': [
     'at', 'service', 'mirror', 'written_by', 'filled_at', 'rule', 'summary', 'published', 'takedowns', 'credit_changes', 'breaches',

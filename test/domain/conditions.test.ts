@@ -35,7 +35,17 @@ const heldSale = (more: Partial<HeldClaims> = {}): HeldClaims => ({
   decision: null,
   decided_until: null,
   ended_at: null,
-  examples: [7, 8, 9].map((product_id) => ({ product_id, title: null, edition: 'en/EUR', part: 0, shown: 1, said: 0 })),
+  likeness: null,
+  examples: [7, 8, 9].map((product_id) => ({
+    product_id,
+    title: null,
+    edition: 'en/EUR',
+    part: 0,
+    shown: 1,
+    said: 0,
+    shown_as: null,
+    said_as: null,
+  })),
   ...more,
 });
 

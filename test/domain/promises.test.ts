@@ -64,4 +64,12 @@ it.each([
   },
 );
 
-const undecided = { since: 1, able: 12, examples: [], decision: null, decided_until: null, ended_at: null };
+const undecided = {
+  since: 1,
+  able: 12,
+  examples: [],
+  decision: null,
+  decided_until: null,
+  ended_at: null,
+  likeness: null,
+};

@@ -33,7 +33,13 @@ function readAll({ mirror }: TestMirror): void {
   mirror.transaction(() => {
     for (const product_id of [0, ...mirror.catalogue.products.ids()])
       for (const record of mirror.schedule.records.ofProduct(product_id))
-        mirror.schedule.records.fetched(record, { ...read, off_sale_at: null, unanswered_at: null, shows: null });
+        mirror.schedule.records.fetched(record, {
+          ...read,
+          off_sale_at: null,
+          unanswered_at: null,
+          shows: null,
+          times: null,
+        });
   });
 }
 

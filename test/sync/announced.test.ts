@@ -80,6 +80,7 @@ it.each([
     harness.daemon.mirror.evidence.putHold({
       subject: 'products', opened_at: now, state: 'held', next_at: now, sampled_at: null, sample: [],
       shares: [], decision: null, decided_until: null, ended_at: null,
+      likeness: null,
     }), // biome-ignore format: one row
   );
   using db = open(harness);

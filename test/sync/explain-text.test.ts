@@ -16,7 +16,7 @@ const { images, records, weighed, list_signal } = view.explanation;
 const offSale = records.map((record) => ({ ...record, off_sale_at: now - hour, due_at: now + 2 * hour }));
 const gone = {
   subject: 'sale-status', edition: 'en/EUR', from: null, to: null, state: 'applied', shown: 1, said: 0,
-  first_at: now, last_at: now, since: now, again_at: null,
+  first_at: now, last_at: now, since: now, again_at: null, shown_as: null, said_as: null,
 } as const; // biome-ignore format: one claim
 
 it.each<[heading: string, given: Partial<Explanation>, says: string[]]>([

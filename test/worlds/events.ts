@@ -453,6 +453,21 @@ export const takesAway: Readonly<Record<Subject, readonly EventName[]>> = {
   'from-prices': pricing,
   'near-prices': pricing,
   'far-prices': pricing,
+  'fewer-near-dates': selling,
+  'fewer-far-dates': selling,
+  'fewer-times': selling,
+  'fewer-variants': ['variants'],
+  'alike-from-prices': pricing,
+  'alike-near-prices': pricing,
+  'alike-far-prices': pricing,
+  'shorter-texts': [],
+  'alike-zones': [],
+  'alike-variant-types': ['variants'],
+  'alike-must-know': [],
+  'alike-titles': [],
+  'alike-texts': [],
+  'alike-images': [],
+  'other-ids': [],
 };
 
 /** What costs a lot or hides much else happens a tenth as often. */

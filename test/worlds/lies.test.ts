@@ -41,11 +41,20 @@ describe('the judge', () => {
     expect(verdictOf(errors, { late: { 'near dates': 10 }, wrong: { 'near dates': 3 } })).toEqual({
       shown: [],
       late: [],
+      silent: [],
     });
     expect(verdictOf(errors, { late: { 'near dates': 9 }, wrong: { 'near dates': 2 } })).toEqual({
       shown: ['near dates: wrong for 3.00 h a product, at most 2.00'],
       late: [expect.stringContaining('were shown after 10.0 h at the median, at most 9')],
+      silent: [],
     });
+  });
+
+  it('finds a lie that is shown and had to be reported', () => {
+    const errors = judged('status', [[0, '1']], [[0, '1']]);
+    const bounds = { late: {}, wrong: {}, tells: ['alike-titles'] };
+    expect(verdictOf(errors, bounds, new Set(['alike-titles'])).silent).toEqual([]);
+    expect(verdictOf(errors, bounds).silent).toEqual(['alike-titles']);
   });
 
   it.each([[1, 1], [5, 2], [12, 5], [20, 5], [90, 9]])('lets of %i records be wrong %i', (able, limit) => {

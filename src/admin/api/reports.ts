@@ -66,6 +66,10 @@ const claims = z.array(
     state: z.enum(['pending', 'held', 'applied']),
     shown: z.number().nullable().meta({ description: 'how much was shown, or the lowest price in minor units' }),
     said: z.number().nullable().meta({ description: 'the same by the last answer' }),
+    shown_as: maybe.meta({
+      description: 'the value that was shown, such as a time zone, where the claim is about one',
+    }),
+    said_as: maybe.meta({ description: 'the same by the last answer' }),
     first_at: instant,
     last_at: instant,
     since: instant,
@@ -155,6 +159,9 @@ export const heldClaims = z.array(
     decision: z.enum(['approved', 'rejected']).nullable(),
     decided_until: never,
     ended_at: never,
+    likeness: maybe.meta({
+      description: 'how the answers are alike: the ratio of their prices, or their common value',
+    }),
     examples: z.array(
       z.object({
         product_id: z.int(),
@@ -163,6 +170,8 @@ export const heldClaims = z.array(
         part: count,
         shown: z.number().nullable(),
         said: z.number().nullable(),
+        shown_as: maybe,
+        said_as: maybe,
       }),
     ),
   }),

@@ -1,6 +1,6 @@
-import { limitOf, subjects } from '../../domain/evidence/claims.ts';
+import { limitOf } from '../../domain/evidence/claims.ts';
 import { isOpen } from '../../domain/evidence/hold.ts';
-import { amountText, type HeldClaims, stateText, whatToType } from '../../domain/evidence/words.ts';
+import { amountTexts, claimText, type HeldClaims, stateText, whatToType } from '../../domain/evidence/words.ts';
 import { ago, number } from '../../format.ts';
 import type { MirrorStatus } from '../../mirror/status/status.ts';
 import { type Html, html } from './html.ts';
@@ -14,7 +14,7 @@ export function heldPart({ held }: MirrorStatus, now: number): Html | null {
 ${tableOf<HeldClaims>(
   'Too many answers take these away at once',
   [
-    { heading: 'claimed', cell: ({ subject }) => html`${subjects[subject].text}<code>${subject}</code>` },
+    { heading: 'claimed', cell: (each) => html`${claimText(each)}<code>${each.subject}</code>` },
     { heading: 'records', kind: 'number', cell: ({ claiming, able }) => `${number(claiming)} of ${number(able)}` },
     { heading: 'limit', kind: 'number', cell: ({ able }) => number(limitOf(able)) },
     { heading: 'since', kind: 'number', cell: ({ since }) => ago(since, now) },
@@ -28,10 +28,10 @@ ${tableOf<HeldClaims>(
 }
 
 function examplesOf(subject: HeldClaims['subject'], examples: HeldClaims['examples']): Html {
-  return html`${examples.map(
-    ({ product_id, edition, shown, said }, index) =>
-      html`${index === 0 ? '' : '; '}${productLink(product_id)}: ${amountText(subject, edition, shown)}, answered ${amountText(subject, edition, said)}`,
-  )}`;
+  return html`${examples.map((each, index) => {
+    const [shown, said] = amountTexts(subject, each.edition, each);
+    return html`${index === 0 ? '' : '; '}${productLink(each.product_id)}: ${shown}, answered ${said}`;
+  })}`;
 }
 
 function commands(subject: HeldClaims['subject']): Html {

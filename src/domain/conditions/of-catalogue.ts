@@ -45,7 +45,7 @@ export const ofCatalogue = {
     headline: 'Changes have been held back',
     severity: 'warning',
     means:
-      'too many answers at once take something away, such as products, dates or prices. They are not believed yet: the mirror keeps what it had, as `stale`. The hold ends when the service takes it back, when samples confirm it for hours, or when you decide. After a day it is an error',
+      'too many answers at once take something away, such as products, dates or prices, or replace values by one. They are not believed yet: the mirror keeps what it had, as `stale`. The hold ends when the service takes it back, when samples confirm it for hours, or when you decide. After a day it is an error. What does little harm, such as new titles, is shown and only reported',
     todo: 'Ask the service; then type `catalogued held approve KIND` to believe it, or `catalogued held reject KIND` to keep what is shown',
     found: heldClaims,
   },

@@ -1,4 +1,5 @@
-import { type HoldStanding, type Kind, limitOf, type Subject, subjects, type Whole } from './claims.ts';
+import { about, type HoldStanding, type Kind, limitOf, type Subject, type Whole } from './claims.ts';
+import { leastAble } from './wave.ts';
 
 /*
  * Decides about a hold: so many records make the same claim that the mirror keeps what it shows of all of them. It ends
@@ -26,6 +27,8 @@ export interface Hold {
   readonly decision: 'approved' | 'rejected' | null;
   readonly decided_until: number | null;
   readonly ended_at: number | null;
+  /** How its claims are alike (`likenessOf`); null: in nothing but that they take something away. */
+  readonly likeness: string | null;
 }
 
 const minuteMs = 60_000;
@@ -83,12 +86,17 @@ export function judgeHold(
   now: number,
 ): HoldVerdict {
   if (claiming < limitOf(able) / 2) return 'passed';
+  // A wave was found among few answers. Others since then may show that only a part of the catalogue changes.
+  const { until = 0 } = about(subject).wave ?? {};
+  const answered = claiming + contradicting;
+  if (answered >= leastAble && claiming < until * answered) return 'passed';
   if (state !== 'held') return 'goes-on';
   const last = (samples: number) => (shares.length < samples ? null : shares.slice(-samples));
   if (last(takenBack.samples)?.every((share) => share <= takenBack.share)) return 'taken-back';
   const agreed = last(agreeing.samples)?.every((share) => share >= agreeing.share);
+  if (about(subject).byPerson) return 'goes-on';
   const isWhole = able >= whole.records && claiming > whole.share * (claiming + contradicting);
-  return agreed && !isWhole && now - opened_at >= agreesAfterMs[subjects[subject].kind] ? 'agreed' : 'goes-on';
+  return agreed && !isWhole && now - opened_at >= agreesAfterMs[about(subject).kind] ? 'agreed' : 'goes-on';
 }
 
 /**

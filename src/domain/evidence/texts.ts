@@ -6,16 +6,17 @@ const watched: ReadonlySet<string> = new Set([
   'whats_included', 'whats_excluded', 'must_know', 'good_to_know', 'usage', 'cancellation_policy', 'languages',
 ]); // biome-ignore format: a list of members
 
-/** Returns the names of the watched members of a document that are not empty, at any depth. */
-export function textsIn(document: string | null): ReadonlySet<string> {
-  return new Set(document === null ? [] : held(JSON.parse(document)));
+/** Returns the watched members of a document that are not empty, at any depth, each as text by its name. */
+export function textsIn(document: string | null): ReadonlyMap<string, string> {
+  return new Map(document === null ? [] : held(JSON.parse(document)));
 }
 
-function held(value: unknown): string[] {
+function held(value: unknown): [name: string, text: string][] {
   if (!isMembers(value)) return [];
-  return Object.entries(value).flatMap(([name, member]) =>
-    watched.has(name) ? (isSome(member) ? [name] : []) : held(member),
-  );
+  return Object.entries(value).flatMap(([name, member]): [string, string][] => {
+    if (!watched.has(name)) return held(member);
+    return isSome(member) ? [[name, typeof member === 'string' ? member : JSON.stringify(member)]] : [];
+  });
 }
 
 function isSome(value: unknown): boolean {

@@ -1,6 +1,6 @@
 import { counted, number } from '../../format.ts';
 import { moneyText } from '../values/money.ts';
-import { type Claim, limitOf, type Subject, subjects } from './claims.ts';
+import { about, type Claim, limitOf, type Subject, subjects } from './claims.ts';
 import { decisionAt, type Hold, isOpen } from './hold.ts';
 
 /** Returns the commands that decide a hold. */
@@ -9,7 +9,8 @@ export function whatToType(subject: Subject): string[] {
 }
 
 /** Held claims of one subject, with the number of records that make them. */
-export interface HeldClaims extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until' | 'ended_at'> {
+export interface HeldClaims
+  extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until' | 'ended_at' | 'likeness'> {
   readonly since: number;
   readonly able: number;
   readonly claiming: number;
@@ -17,7 +18,7 @@ export interface HeldClaims extends Pick<Hold, 'subject' | 'state' | 'decision' 
 }
 
 /** A record under a claim, for people. */
-interface HeldExample extends Pick<Claim, 'shown' | 'said'> {
+interface HeldExample extends Pick<Claim, 'shown' | 'said' | 'shown_as' | 'said_as'> {
   readonly product_id: number;
   readonly title: string | null;
   readonly edition: string;
@@ -29,13 +30,20 @@ export function heldText(held: HeldClaims, now: number): string {
   const { subject, examples } = held;
   const some = [...new Set(examples.map(({ product_id }) => product_id))].join(', ');
   const such = some === '' ? '' : `, such as product ${some}`;
-  return `${subject}, ${subjects[subject].text}: ${progressText(held, now, such)}`;
+  return `${subject}, ${claimText(held)}: ${progressText(held, now, such)}`;
 }
 
 /** Returns how many records make the claim and the state of the hold. A share of none would read as if it had no ground. */
 export function progressText(held: HeldClaims, now: number, such = ''): string {
   const share = held.claiming === 0 ? '' : `${shareText(held)}${such}; `;
   return `${share}${stateText(held, now)}`;
+}
+
+/** Returns the claims of a hold in words, with that in which they are alike. */
+export function claimText({ subject, likeness }: Pick<HeldClaims, 'subject' | 'likeness'>): string {
+  const { text, wave } = about(subject);
+  if (likeness === null) return text;
+  return wave?.by === 'ratio' ? `${text}, × ${likeness.replace(/\.?0+$/, '')}` : `${text}: ${likeness}`;
 }
 
 /** Returns how many records make the claim, of how many. */
@@ -50,7 +58,7 @@ const stateTexts = {
   rejected: 'rejected: the mirror shows what it had',
   asking: 'the service insists: each is asked once more, and believed',
   'taken-back': 'the service takes it back: each is asked again',
-  reported: 'believed, as held in the configuration says',
+  reported: 'shown, and reported for a day',
   ended: 'believed less than a day ago, because the service insisted',
 };
 
@@ -65,8 +73,18 @@ export function isTold(held: HeldClaims): boolean {
   return !(held.decision === 'approved' && held.claiming === 0);
 }
 
-/** Returns a shown or claimed amount as text: how much of a record there is, or its lowest price. */
-export function amountText(subject: Subject, edition: string, amount: number | null): string {
+/** Returns what is shown, and what the answer has instead, as text: how much of a record, its lowest price, or its value. */
+export function amountTexts(
+  subject: Subject,
+  edition: string,
+  { shown, said, shown_as, said_as }: Pick<Claim, 'shown' | 'said' | 'shown_as' | 'said_as'>,
+): readonly [shown: string, said: string] {
+  if (about(subject).wave?.by === 'value') return [shown_as ?? 'none', said_as ?? 'none'];
+  const texts = [amountText(subject, edition, shown), amountText(subject, edition, said)] as const;
+  return subject === 'other-ids' ? [texts[0], `${texts[1]} (${said_as})`] : texts;
+}
+
+function amountText(subject: Subject, edition: string, amount: number | null): string {
   const { kind, some, none } = subjects[subject];
   if (kind === 'price') return amount === null ? none : moneyText(amount, currencyOf(edition));
   return amount === null || amount === 0 ? none : some.replace('#', number(amount));

@@ -2,7 +2,7 @@ import type { Instant } from '../../clock.ts';
 import type { Variant, VariantGroup } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
-import type { Bound, Writes } from '../../sqlite/statements.ts';
+import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { variants as variantsOfContract } from '../contract/sale.ts';
 import { query, upsert } from '../sql/sql.ts';
@@ -39,8 +39,10 @@ export interface VariantTables {
   forget(read: VariantRead, listed: ReadonlySet<number>): boolean;
   /** The same bytes came again. */
   confirm(read: VariantsConfirmed): void;
-  /** Returns how many variants the variants read of a record has brought. */
-  count(record: { readonly product_id: number; readonly edition: string }): number;
+  /** Returns the variants that the variants read of a record has brought, each with its type as shown. */
+  ofRead(record: { readonly product_id: number; readonly edition: string }): Pick<Row, 'variant_id' | 'variant_type'>[];
+  /** Returns a product that has one of some variants that this product lacks; null: there is none. */
+  otherOwner(variant_ids: readonly number[], product_id: number): number | null;
 }
 
 /** Columns that are shown as the document has them: those that are declared with a path in it, but for the key. */
@@ -76,6 +78,25 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       .where('product_id', '=', product_id)
       .where('language', '=', language)
       .where('variants_document', 'is not', null),
+  );
+
+  const owner = db.values(({ variant_ids, product_id }: Bound<{ variant_ids: string; product_id: number }>) =>
+    query
+      .selectFrom('_variant as v')
+      .select('v.product_id')
+      .where('v.variant_id', 'in', listed<number>(variant_ids))
+      .where('v.product_id', '<>', product_id)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('_variant as own')
+              .select('own.variant_id')
+              .where('own.product_id', '=', product_id)
+              .whereRef('own.variant_id', '=', 'v.variant_id'),
+          ),
+        ),
+      )
+      .limit(1),
   );
 
   function store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
@@ -118,8 +139,10 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
     confirm: (read) => {
       mark.run(read);
     },
-    count: ({ product_id, edition: language }) =>
-      ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null).length,
+    ofRead: ({ product_id, edition: language }) =>
+      ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null),
+    otherOwner: (variant_ids, product_id) =>
+      owner.get({ variant_ids: JSON.stringify(variant_ids), product_id }) ?? null,
   };
 }
 

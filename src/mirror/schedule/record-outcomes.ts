@@ -54,6 +54,8 @@ export interface FetchedRead {
   readonly unanswered_at: Instant | null;
   /** 1: it shows something that a later answer could take away; null: as before. */
   readonly shows: 0 | 1 | null;
+  /** How many times each of its dates has; null: as before. */
+  readonly times: number | null;
 }
 
 export function recordOutcomes(db: Writes): RecordOutcomes {
@@ -122,7 +124,7 @@ export function recordOutcomes(db: Writes): RecordOutcomes {
 type Fetched = RecordKey &
   Planned &
   Required<Pick<FetchedRead, 'called_at'>> &
-  Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at' | 'shows'> &
+  Pick<FetchedRead, 'sent_at' | 'body_hash' | 'stale_at' | 'off_sale_at' | 'unanswered_at' | 'shows' | 'times'> &
   Pick<Tables['_record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
 
 function markFetched(db: Writes): RecordOutcomes['fetched'] {
@@ -144,6 +146,7 @@ function markFetched(db: Writes): RecordOutcomes['fetched'] {
           off_sale_at: bound.off_sale_at,
           unanswered_at: bound.unanswered_at,
           shows: fn.coalesce(bound.shows, 'shows'),
+          times: fn.coalesce(bound.times, 'times'),
           shape: fn.coalesce(bound.shape, 'shape'),
           exposure: fn.coalesce(bound.exposure, 'exposure'),
           ...dueUnlessNotified(eb, bound),

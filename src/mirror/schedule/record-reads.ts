@@ -20,6 +20,8 @@ export interface RecordReads {
   /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null;
   find(key: RecordKey): RecordFacts | null;
+  /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
+  times(key: RecordKey): number | null;
   /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
   waiting(product_id: number): WaitingRecord[];
   /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
@@ -145,7 +147,10 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
   };
 }
 
-function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'beyond'> {
+function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'times' | 'ofProduct' | 'beyond'> {
+  const times = db.values((bound: Bound<RecordKey>) =>
+    query.selectFrom('_record').select('times').where(isRecord(bound)),
+  );
   const one = db.rows((bound: Bound<RecordKey>) => query.selectFrom('_record').select(facts).where(isRecord(bound)));
   const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
@@ -170,6 +175,7 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'ofProduct' | 'bey
   );
   return {
     find: (record) => one.get(record) ?? null,
+    times: (record) => times.get(record) ?? null,
     ofProduct: (product_id) =>
       ofProduct.all({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) })),
     beyond: (now) =>

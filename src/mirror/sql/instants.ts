@@ -122,7 +122,7 @@ export const mirrorInstants: MirrorInstants = {
   _absence: { first_missing_at: 'now', last_missing_at: 'now', answered_at: 'now' },
   _outcome: { last_ok_at: 'now', failed_at: 'now', noticed_at: 'now' },
   // A claim of a wrong clock has to be said twice again; a hold is judged again.
-  _claim: { first_at: 'now', last_at: 'now', held_at: 'now', applied_at: 'now' },
+  _claim: { first_at: 'now', last_at: 'now', held_at: 'now', applied_at: 'now', back_at: 'now' },
   _unreadable: { first_at: 'now', last_at: 'now' },
   _held: {
     opened_at: 'now',

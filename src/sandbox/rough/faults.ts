@@ -52,7 +52,7 @@ export interface FaultRule extends LieTerms {
   readonly body?: string;
   /**
    * For `without`: the member to remove from all objects of the answer. For `renamed`: the member to rename in the rows
-   * of a list. For `respelt`: the path of the member in a record.
+   * of a list. For `respelt`: the path of the member in a record. For `one-value`: the member with the same text everywhere.
    */
   readonly member?: string;
   /** For `renamed`: the new name of the member. For `respelt`: the spelling; absent: `body` replaces the value. */
@@ -85,6 +85,8 @@ interface Scripted {
   readonly since: number;
   /** The number of requests that it has hit. */
   met: number;
+  /** For `another-product`: the first answer with dates that it has not hit. */
+  other?: string;
 }
 
 /** Decides which faults apply to each request. */
@@ -130,10 +132,13 @@ export class FaultScript {
 
   /** Returns an answer with all its lies applied. Without lies it is unchanged. */
   lied(method: string, url: string, body: string): string {
-    return this.#about(method, url).reduce(
-      (said, { rule }) => (isLie(rule) ? lied(said, rule, (id) => this.#isHit(rule, id ?? idIn(url))) : said),
-      body,
-    );
+    return this.#about(method, url).reduce((said, each) => {
+      const { rule } = each;
+      if (!isLie(rule)) return said;
+      const isHit = (id: number | null) => this.#isHit(rule, id ?? idIn(url));
+      if (rule.kind === 'another-product' && said.includes('"dates":[{') && !isHit(null)) each.other ??= said;
+      return lied(said, { ...rule, other: each.other }, isHit);
+    }, body);
   }
 
   #scripted(rule: FaultRule): Scripted {
@@ -187,6 +192,8 @@ const members: Readonly<Record<keyof FaultRule, Values>> = {
   flap_ms: { says: 'milliseconds from 1', fits: (value) => typeof value === 'number' && value >= 1 },
   factor: { says: 'a number from 0', fits: isAny },
   amount: { says: 'a number from 0', fits: isAny },
+  left: count,
+  text,
   currency: { says: 'a code of three letters', fits: (value) => /^[A-Z]{3}$/.test(String(value)) },
   status: {
     says: 'a status from 200 to 599',

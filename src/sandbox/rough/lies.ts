@@ -8,12 +8,19 @@ export interface LieTerms {
   readonly amount?: number;
   /** For `currency`: the currency code in place of the correct one. */
   readonly currency?: string;
-  /** For `respelt`: the path of a member in a record, like `dates[].availability`. */
+  /** For `respelt`: the path of a member in a record, like `dates[].availability`. For `one-value`: the member. */
   readonly member?: string;
   /** For `respelt`: the spelling; absent: the JSON of `body` takes the place of the value. */
   readonly as?: string;
   readonly body?: string;
+  /** For `cut-dates`, `cut-times` and `cut-texts`: how many dates, times of a date, or characters of a text are left. */
+  readonly left?: number;
+  /** For `one-value`: the text that every record has there. */
+  readonly text?: string;
 }
+
+/** `other`: the answer about another product, for `another-product`. */
+type Lying = LieTerms & { readonly other?: string | undefined };
 
 /**
  * Lies: answers that are complete, well-formed and wrong. Each distorts one record: a row of a list, the product of its
@@ -38,8 +45,29 @@ const lies = {
     const spell = as === undefined ? () => JSON.parse(body) as unknown : (spellings[as] ?? ((value) => value));
     return replaced(record, member.split('.'), spell);
   },
+  'another-product': (record, { other }) =>
+    'dates' in record && other !== undefined ? (JSON.parse(other) as Members) : record,
+  'cut-dates': (record, { left = 3 }) => withDates(record, (dates) => dates.slice(0, left)),
+  'no-weekends': (record) =>
+    withDates(record, (dates) => dates.filter(({ date }) => ![0, 6].includes(new Date(`${date}T12:00Z`).getUTCDay()))),
+  'cut-times': (record, { left = 1 }) =>
+    withDates(record, (dates) =>
+      dates.map(({ timeslots, ...date }) => ({ ...date, timeslots: (timeslots as Members[]).slice(0, left) })),
+    ),
+  'cut-texts': (record, { left = 4 }) =>
+    changed(record, (name, value) =>
+      typeof value === 'string' && (texts.has(name) || name === 'title') ? value.slice(0, left) : value,
+    ),
+  'one-value': (record, { member, text }) =>
+    changed(record, (name, value) => (name === member && typeof value === 'string' ? text : value)),
+  'one-image': (record) =>
+    changed(record, (name, value) => (name === 'images' && Array.isArray(value) && value.length > 0 ? [image] : value)),
+  'one-variant': (record) =>
+    'variants' in record && !('dates' in record)
+      ? { ...record, variants: (record.variants as Members[]).slice(0, 1) }
+      : record,
   'no-variants': (record) => ('variants' in record && !('dates' in record) ? { ...record, variants: [] } : record),
-} as const satisfies Readonly<Record<string, (record: Members, terms: LieTerms) => Members>>;
+} as const satisfies Readonly<Record<string, (record: Members, terms: Lying) => Members>>;
 
 export type LieKind = keyof typeof lies;
 export const lieKinds = Object.keys(lies) as LieKind[];
@@ -88,6 +116,12 @@ function isRecord(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+function withDates(record: Members, kept: (dates: readonly Members[]) => readonly Members[]): Members {
+  return 'dates' in record ? { ...record, dates: kept(record.dates as Members[]) } : record;
+}
+
+const address = 'https://images.sandbox.invalid/images/content/placeholder.jpg';
+const image = { small: address, medium: address, large: address, extra_large: address, alt_text: null, credit: null };
 const noDates = { dates: [], variants: [] };
 const closed = {
   sale_status: 'unavailable',
@@ -113,7 +147,7 @@ const texts = new Set([
  */
 export function lied(
   body: string,
-  { kind, ...terms }: LieTerms & { readonly kind: LieKind },
+  { kind, ...terms }: Lying & { readonly kind: LieKind },
   isHit: (id: number | null) => boolean,
 ): string {
   const answer = JSON.parse(body) as Members;

@@ -1,14 +1,17 @@
+import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import { type AvailabilityAnswer, summarise } from '../../domain/catalogue/availability.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
-import type { Said } from '../../domain/evidence/claims.ts';
+import type { Variant } from '../../domain/catalogue/variant.ts';
+import type { Said, Subject } from '../../domain/evidence/claims.ts';
 import { textsIn } from '../../domain/evidence/texts.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { ClaimVerdict, Sync } from '../records/context.ts';
-import { askReads, hasOwnReads, ownReads } from '../records/deciding-reads.ts';
+import { askReads, hasOwnReads, ownReads, readsAbout } from '../records/deciding-reads.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { soonest } from './evidence.ts';
 
@@ -18,18 +21,20 @@ import { soonest } from './evidence.ts';
  */
 
 /** Dates in an answer; null: the same as stored; `off-sale`: none of them can be bought. */
-type DatesSaid = Pick<AvailabilityAnswer, 'days'> | 'off-sale' | null;
+type DatesSaid = Pick<AvailabilityAnswer, 'days' | 'variants'> | 'off-sale' | null;
 
-const noDates = { dates: 0, lowest_price: null };
-
-/** Passes on the claims of an answer about a window of dates. `shows`: it has dates that can be bought. */
+/**
+ * Passes on the claims of an answer about a window of dates. `shows`: it has dates that can be bought. `times`: how many
+ * times each of these has on average; null: as stored.
+ */
 export function judgeDates(
-  { mirror, evidence, policy, clock }: Sync,
+  ports: Sync,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
-  by: { readonly sent_at: Instant; readonly withdraws?: boolean },
-): ClaimVerdict & { readonly shows: boolean } {
+  by: { readonly sent_at: Instant; readonly withdraws?: boolean; readonly earlier?: CountedDates },
+): ClaimVerdict & { readonly shows: boolean; readonly times: number | null; readonly counted: CountedDates } {
+  const { mirror, evidence, policy, clock } = ports;
   const product = mirror.catalogue.products.find(record.product_id);
   // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
@@ -37,30 +42,148 @@ export function judgeDates(
   const key = { product_id: record.product_id, currency: record.edition };
   const stored = mirror.catalogue.availability.shown(key, from, to);
   const shown = isShown ? stored : noDates;
+  // What a first read brings was not gained.
+  const dates_before = record.fetched_at === null && shown.dates === 0 ? null : shown.dates;
   // "Not on sale" is about the whole product: once believed of one window, it withholds the dates of all.
   const near =
     answer === 'off-sale' && isShown && record.part !== 0
       ? datesOf(policy.of(product.category), product, 0, clock.now())
       : null;
-  const said = answer === null ? stored : answer === 'off-sale' ? noDates : saidBy(answer);
+  const said = answer === null ? same(stored) : answer === 'off-sale' ? nothingSaid : saidBy(answer, stored.last);
   const reach = record.part === 0 ? 'near' : 'far';
+  const { dates, lowest_price, times } = said;
+  const times_before = times === null || !isShown ? null : mirror.schedule.records.times(record);
+  const ids = idsSaid(ports, record, answer === null || answer === 'off-sale' ? null : answer.variants);
+  // A window that is answered in parts loses as much as all of them do.
+  const { earlier = { shown: 0, said: 0 } } = by;
+  const counted = { shown: earlier.shown + shown.dates, said: earlier.said + said.known };
   const claims: Said[] = [
-    { subject: `${reach}-dates`, shown: shown.dates, said: said.dates },
+    ids.said,
+    { subject: `${reach}-dates`, shown: dates_before, said: dates },
     // An answer without dates has no prices; its claim is about the dates.
-    { subject: `${reach}-prices`, shown: said.dates === 0 ? null : shown.lowest_price, said: said.lowest_price },
+    { subject: `${reach}-prices`, shown: dates === 0 ? null : shown.lowest_price, said: lowest_price },
+    { subject: `fewer-${reach}-dates`, shown: dates_before === null ? null : counted.shown, said: counted.said },
+    { subject: `alike-${reach}-prices`, shown: shown.lowest_price, said: lowest_price },
+    {
+      subject: 'fewer-times',
+      shown: Math.round((times_before ?? times ?? 0) * dates),
+      said: Math.round((times ?? 0) * dates),
+    },
   ];
+  if (answer !== null && answer !== 'off-sale') claims.push(zoneSaid(product, answer));
   if (near !== null) {
     const { dates } = mirror.catalogue.availability.shown(key, near.from, near.to);
     claims.push({ subject: 'near-dates', part: 0, shown: dates, said: 0 });
   }
-  const verdict = evidence.judge(record, claims, { ...by, reason: record.due_reason });
-  return { ...verdict, shows: said.dates > 0 };
+  const { sent_at, withdraws = true } = by;
+  const answered = { sent_at, withdraws, reason: record.due_reason };
+  const verdict = evidence.judge(record, ids.owner === null ? claims : [ids.said], answered);
+  if (verdict.kind === 'keep' && ids.owner !== null) askOwner(ports, record, ids.owner);
+  return { ...verdict, shows: dates > 0, times, counted };
 }
 
-function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>): { dates: number; lowest_price: number | null } {
-  const available = [...days.values()].map(summarise).filter((day) => day.available);
-  const prices = available.flatMap(({ lowest_price }) => (lowest_price === null ? [] : [lowest_price]));
-  return { dates: available.length, lowest_price: prices.length === 0 ? null : Math.min(...prices) };
+/** Dates of a window that are shown, and how many of those its answers have. */
+export interface CountedDates {
+  readonly shown: number;
+  readonly said: number;
+}
+
+const noDates = { dates: 0, lowest_price: null, last: null };
+
+/** Dates in an answer that can be bought. */
+interface SaidDates {
+  readonly dates: number;
+  /** Those of them up to the last date that was read before: later ones make up for no loss. */
+  readonly known: number;
+  readonly lowest_price: number | null;
+  /** Times of a date, on average; null: there are no dates, or those that are stored. */
+  readonly times: number | null;
+}
+
+const nothingSaid: SaidDates = { dates: 0, known: 0, lowest_price: null, times: null };
+
+function same({ dates, lowest_price }: Pick<SaidDates, 'dates' | 'lowest_price'>): SaidDates {
+  return { dates, known: dates, lowest_price, times: null };
+}
+
+function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>, last: string | null): SaidDates {
+  let [dates, known, times] = [0, 0, 0];
+  let lowest_price: number | null = null;
+  for (const [date, form] of days) {
+    const day = summarise(form);
+    if (!day.available) continue;
+    dates += 1;
+    known += last !== null && date <= last ? 1 : 0;
+    times += form[2].length;
+    if (day.lowest_price !== null) lowest_price = Math.min(lowest_price ?? day.lowest_price, day.lowest_price);
+  }
+  return { dates, known, lowest_price, times: dates === 0 ? null : times / dates };
+}
+
+/** Passes on the claims of an answer about a product's variants; null: the same as stored. `shows`: it has any. */
+export function judgeVariants(
+  ports: Sync,
+  record: RecordFacts,
+  answer: readonly Variant[] | null,
+  { sent_at }: { readonly sent_at: Instant },
+): ClaimVerdict & { readonly shows: boolean } {
+  const { mirror, evidence } = ports;
+  const by = { sent_at, reason: record.due_reason };
+  const shown = mirror.catalogue.variants.ofRead(record);
+  const said = answer ?? shown;
+  const shows = said.length > 0;
+  const ids = idsSaid(ports, record, answer);
+  const amounts = { shown: shown.length, said: said.length };
+  const claims: Said[] = [
+    ids.said,
+    { subject: 'variants', ...amounts },
+    { subject: 'fewer-variants', ...amounts },
+    answer === null
+      ? valueSaid('alike-variant-types', undefined, undefined)
+      : valueSaid(
+          'alike-variant-types',
+          typesOf(shown.map(({ variant_type }) => variant_type)),
+          typesOf(answer.map(typeOf)),
+        ),
+  ];
+  const verdict = evidence.judge(record, ids.owner === null ? claims : [ids.said], by);
+  if (verdict.kind === 'keep' && ids.owner !== null) askOwner(ports, record, ids.owner);
+  return { ...verdict, shows };
+}
+
+/** Returns the types of some variants, each once, by name. */
+function typesOf(types: readonly (string | null)[]): string {
+  return [...new Set(types.map((type) => type ?? 'none'))].sort().join(', ');
+}
+
+function typeOf({ document }: Variant): string | null {
+  const { variant_type } = JSON.parse(document) as { readonly variant_type?: unknown };
+  return typeof variant_type === 'string' ? variant_type : null;
+}
+
+/**
+ * Returns the claim that variants of another product are this one's. Such an answer is probably about the other product,
+ * and proves nothing else.
+ */
+function idsSaid({ mirror }: Sync, { product_id }: RecordFacts, variants: readonly Variant[] | null) {
+  const ids = variants?.map(({ variant_id }) => variant_id) ?? [];
+  const owner = ids.length === 0 ? null : mirror.catalogue.variants.otherOwner(ids, product_id);
+  const said: Said = {
+    subject: 'other-ids',
+    shown: 1,
+    said: owner === null ? 1 : 0,
+    shown_as: String(product_id),
+    said_as: String(owner ?? product_id),
+  };
+  return { said, owner };
+}
+
+/** Makes the read due of a product whose variants another one was answered with: the answers may have been exchanged. */
+function askOwner(ports: Sync, record: RecordFacts, owner: number): void {
+  const { mirror, policy, clock } = ports;
+  const about = { ...record, subject: 'other-ids' } as const;
+  if (mirror.catalogue.products.isVisible(owner))
+    askReads(ports, readsAbout(policy, about), [owner], { at: clock.now(), reason: 'claimed' });
 }
 
 /** The verdict on an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
@@ -85,15 +208,19 @@ export function judgeEntry(
     return { kind: 'store', next: null };
   const stored = mirror.catalogue.products.said({ product_id, language, currency, source });
   const resource = source === 'list' ? 'products' : 'product_detail';
+  const isPrimary = language === primary.language && currency === primary.currency;
   const verdict = evidence.judge(
     { resource, product_id, edition: `${language}/${currency}`, part: 0 },
     [
-      textsSaid(stored.document, entry.document),
+      ...textsSaid(stored.document, entry.document, { titled: true, zoned: isPrimary }),
       { subject: 'from-prices', shown: stored.from_price, said: entry.from_price },
+      { subject: 'alike-from-prices', shown: stored.from_price, said: entry.from_price },
+      // Only reads in the primary language and currency bring these.
+      ...(isPrimary ? imageSaid(ports, entry) : []),
     ],
     { sent_at, reason },
   );
-  if (language !== primary.language || currency !== primary.currency) return verdict;
+  if (!isPrimary) return verdict;
   // An authenticated notification has announced a closure: reads that confirm it claim nothing.
   const announced = mirror.push.closures.inForce(product_id) !== null;
   const sold = evidence.judge(
@@ -112,10 +239,75 @@ function onSale({ sale_status }: Pick<ProductEntry, 'sale_status'>): number {
   return sale_status === 'enabled' ? 1 : 0;
 }
 
-/** Returns the claim about texts: whether a document lacks some that the earlier document of the same kind had. */
-export function textsSaid(before: string | null, after: string): Said {
-  const [shown, said] = [textsIn(before), textsIn(after)];
+/**
+ * Returns the claims about the texts of a document, compared with the earlier document of the same kind: whether it lacks
+ * some, has far less of them, or others. `titled`: it is a product's; otherwise it has what a customer must know. `zoned`: it
+ * decides about the time zone.
+ */
+export function textsSaid(
+  before: string | null,
+  after: string,
+  { titled = false, zoned = false }: { readonly titled?: boolean; readonly zoned?: boolean } = {},
+): Said[] {
+  // Most reads bring the document again that is stored.
+  const isSame = before === after;
+  const [shown, said] = isSame ? [none, none] : [textsIn(before), textsIn(after)];
   // A single missing text is enough: a shop has nothing else to show in its place.
-  const isLess = [...shown].some((name) => !said.has(name));
-  return { subject: 'texts', shown: shown.size, said: isLess ? 0 : said.size };
+  const isLess = [...shown].some(([name]) => !said.has(name));
+  const [one, others] = titled ? ['title', 'alike-texts' as const] : ['must_know', null];
+  return [
+    { subject: 'texts', shown: shown.size, said: isLess ? 0 : said.size },
+    {
+      subject: 'shorter-texts',
+      ...(isSame ? unchanged(after.length) : { shown: lengthOf(shown), said: lengthOf(said) }),
+    },
+    valueSaid(titled ? 'alike-titles' : 'alike-must-know', shown.get(one), said.get(one)),
+    ...(others === null ? [] : [valueSaid(others, proseIn(shown), proseIn(said))]),
+    ...(zoned ? [valueSaid('alike-zones', shown.get('timezone'), said.get('timezone'))] : []),
+  ];
+}
+
+const none: ReadonlyMap<string, string> = new Map();
+const unchanged = (amount: number) => ({ shown: amount, said: amount });
+
+function lengthOf(texts: ReadonlyMap<string, string>): number {
+  return [...texts.values()].reduce((sum, { length }) => sum + length, 0);
+}
+
+/** The texts of a product that people read, beside its title. */
+const prose = ['tagline', 'summary', 'description', 'whats_included', 'whats_excluded'] as const;
+
+/** Returns these texts as one; undefined: there are none. */
+function proseIn(texts: ReadonlyMap<string, string>): string | undefined {
+  const some = prose.flatMap((name) => texts.get(name) ?? []);
+  return some.length === 0 ? undefined : some.join('\n');
+}
+
+/** Length up to which a value is stored as it is, and the beginning of a longer one that people see. */
+const [shortest, beginning] = [60, 40];
+
+/** Returns the claim about a value. Values that were not there, or are gone, are no change. */
+function valueSaid(subject: Subject, shown: string | undefined, said: string | undefined): Said {
+  const isOther = shown !== undefined && said !== undefined && shown !== said;
+  const [shown_as, said_as] = isOther ? [brief(shown), brief(said)] : [null, null];
+  return { subject, shown: null, said: null, shown_as, said_as };
+}
+
+/** Returns a text that differs where a value does, and begins as it does. */
+function brief(value: string): string {
+  if (value.length <= shortest) return value;
+  return `${value.slice(0, beginning)}… (${hash('sha256', value, 'hex').slice(0, 8)})`;
+}
+
+/** Returns the claim about the time zone in which the times of dates are; they go before that of the product. */
+function zoneSaid(product: Pick<KnownProduct, 'timezone'> | null, { days }: Pick<AvailabilityAnswer, 'days'>): Said {
+  const [zone] = [...days.values()].flatMap(([, timezone]) => timezone ?? []);
+  return valueSaid('alike-zones', product?.timezone ?? undefined, zone);
+}
+
+/** Returns the claim about a product's first image; empty: the read says nothing about images, or there are none. */
+function imageSaid({ mirror }: Sync, { product_id, images }: ProductEntry): Said[] {
+  const [first] = images ?? [];
+  if (first === undefined) return [];
+  return [valueSaid('alike-images', mirror.catalogue.products.firstImage(product_id) ?? undefined, first.image_key)];
 }

@@ -1,11 +1,21 @@
 import { type Instant, instant } from '../../clock.ts';
 import {
+  about,
   appliedCountsMs,
   askAgainAt,
+  gainOf,
+  goesBack,
+  isAlike,
+  isApart,
+  isGain,
+  isHarmful,
   judgeClaim,
   type Kind,
+  likenessOf,
   limitOf,
   lookAgainAt,
+  marksOf,
+  mostAlike,
   returns,
   type Said,
   type Subject,
@@ -26,6 +36,7 @@ import {
   toldAfterMs,
 } from '../../domain/evidence/hold.ts';
 import { isNewSpelling, readAgainAfter } from '../../domain/evidence/unreadable.ts';
+import { Wave } from '../../domain/evidence/wave.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
@@ -39,9 +50,30 @@ import { cadenceOfRecord } from '../records/reschedule.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
- * The verdict on one claim of an answer. `applies`: the claim that the mirror takes over if the whole answer is stored.
+ * The verdict on one claim of an answer. `applies`: the claim that the mirror takes over if the whole answer is stored;
+ * `ends`: the one that is over then.
  */
-type Judgement = ClaimVerdict & { readonly applies?: StoredClaim };
+type Judgement = ClaimVerdict & { readonly applies?: StoredClaim; readonly ends?: ClaimKey };
+
+/** A change that may turn out to belong to a wave. */
+interface Changed {
+  readonly key: ClaimKey;
+  readonly said: Said;
+  readonly sent_at: Instant;
+}
+
+/** What is stored about a record, and all holds. */
+interface Known {
+  readonly known: readonly StoredClaim[];
+  readonly holds: readonly StoredHold[];
+}
+
+/** A wave that a claim belongs to. */
+interface FoundWave {
+  readonly likeness: string | null;
+  /** Its earlier changes, which are shown already. */
+  readonly earlier: readonly Changed[];
+}
 
 /** The verdict on an answer that removes nothing. */
 const harmless: Judgement = { kind: 'store', next: null };
@@ -61,6 +93,7 @@ export class Evidence implements ClaimJudge {
   readonly #able = new Map<Subject, { readonly at: number; readonly able: number }>();
   /** Records of each resource that were ever read, counted like `#able`. */
   readonly #readable = new Map<Resource, { readonly at: number; readonly able: number }>();
+  readonly #waves = new Map<Subject, Wave<Changed>>();
   /** Instant at which the last confirming read is due. Confirming reads are spread over their share of the rate. */
   #asked_at = 0;
 
@@ -70,63 +103,126 @@ export class Evidence implements ClaimJudge {
 
   /** Decides whether an answer about a record is stored: completely, or not at all. */
   judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict {
-    const judged = said.map((each) => this.#judgeOne(record, each, answer));
+    const known = this.#evidence.ofProduct(record.product_id).filter((each) => isOfRecord(each, record));
+    const holds = this.#evidence.holds();
+    const judged = said.map((each) => this.#judgeOne(record, each, answer, { known, holds }));
     const kept = judged.find(({ kind }) => kind === 'keep');
     if (kept !== undefined) return kept;
-    for (const { applies } of judged) if (applies !== undefined) this.#evidence.note(applies);
+    for (const { applies, ends } of judged) {
+      if (ends !== undefined) this.#evidence.drop(ends);
+      if (applies !== undefined) this.#evidence.note(applies);
+    }
     return { kind: 'store', next: soonest(judged.map(({ next }) => next)) };
   }
 
-  #judgeOne(record: RecordKey, said: Said, answer: ClaimedBy): Judgement {
+  #judgeOne(record: RecordKey, said: Said, answer: ClaimedBy, { known, holds }: Known): Judgement {
     const { sent_at, reason, decides = true, withdraws = true } = answer;
     const { subject } = said;
     const key: ClaimKey = { ...keyOf(record), part: said.part ?? record.part, subject };
-    const claim = this.#evidence.claim(key);
-    if (claim !== null && claim.applied_at !== null && stillSays(claim, said)) {
+    const hold = holds.find((each) => each.subject === subject) ?? null;
+    const isHeld = hold !== null && isOpen(hold);
+    const stored = known.find((each) => each.subject === subject && each.part === key.part) ?? null;
+    const gained = stored !== null && isGain(stored) ? stored : null;
+    const claim = gained === null ? stored : null;
+    if (claim !== null && claim.applied_at !== null && stillSays(claim, said, isHeld)) {
       this.#evidence.note({ ...claim, last_at: sent_at });
       return { kind: 'store', next: lookAt(subject, claim.applied_at, this.#now()) };
     }
-    const takes = takesAway(said) && (claim === null || !returns(claim, said));
-    if (!takes) {
-      if (claim !== null && withdraws) this.#evidence.drop(key);
-      return harmless;
-    }
+    const takes = takesAway(said, isHeld) && (claim === null || !returns(claim, said));
+    if (takes && gained !== null && goesBack(gained, said)) return this.#goBack(gained, answer);
     // A claim is repeated only if the answer says the same. An answer with yet another price starts over.
-    const again = claim !== null && claim.applied_at === null && stillSays(claim, said) ? claim : null;
+    const again = takes && claim !== null && claim.applied_at === null && stillSays(claim, said, isHeld) ? claim : null;
+    // A repeated answer is not counted. Once the hold is over, it claims nothing alone.
+    const isPassed = about(subject).wave !== undefined && (hold === null || hold.state === 'ended');
+    const repeated = isPassed ? null : alone;
+    const wave = again === null ? this.#waveOf({ key, said, sent_at }, takes, hold) : repeated;
+    if (!takes || wave === null) {
+      if (claim !== null && (withdraws || takes)) this.#evidence.drop(key);
+      const gain = gained === null && reason !== 'never-fetched' && reason !== 'notified' ? gainOf(said) : null;
+      // What was gained is kept beside the claims, where it is not counted.
+      return gain === null
+        ? harmless
+        : { ...harmless, applies: { ...claimed(key, gain, sent_at), ...uncounted(sent_at) } };
+    }
     const next: StoredClaim = {
-      ...key,
-      shown: again?.shown ?? said.shown,
-      said: said.said,
-      first_at: again?.first_at ?? sent_at,
-      last_at: sent_at,
-      held_at: again?.held_at ?? null,
-      applied_at: null,
+      ...claimed(key, said, sent_at),
+      ...(again !== null && { shown: again.shown, first_at: again.first_at, held_at: again.held_at }),
     };
     this.#evidence.note(next);
-    const guard = this.#guardOf(subject);
+    const guard = this.#guardOf(said);
+    const isWave = about(subject).wave !== undefined;
+    const isFree = hold === null || hold.state === 'ended' || (hold.state === 'reported' && guard === 'hold');
     const whole = this.#whole(subject);
-    const hold = this.#evidence.hold(subject);
     const { kind, because } = judgeClaim({
+      subject,
       first_at: decides ? (again?.first_at ?? null) : null,
       sent_at,
-      standing: guard === 'hold' ? holdStanding(hold, this.#now()) : 'free',
+      standing: guard === 'hold' && !isFree ? holdStanding(hold, this.#now()) : 'free',
       whole,
+      isWave,
       guard,
       live: reason === 'live-check',
     });
-    const isFree = hold === null || hold.state === 'ended';
-    const isReported = guard === 'warn' && whole.claiming > limitOf(whole.able);
-    if (isFree && (isReported || because === 'too-many')) this.#open(subject, whole);
+    const isReported = guard === 'warn' && (isWave || whole.claiming > limitOf(whole.able));
+    if (isFree && (isReported || because === 'too-many')) this.#open(said, wave);
     if (kind === 'take') {
       if (!decides) return harmless;
       // A claim applied by an agreement or by a person is the new normal state, and no longer counts towards the limit.
-      const counts = because === 'said-twice' || because === 'live-check';
+      const counts = because === 'said-twice' || because === 'live-check' || because === 'reported';
       const applies = { ...next, applied_at: sent_at, held_at: counts ? null : (next.held_at ?? sent_at) };
       return { kind: 'store', next: lookAt(subject, sent_at, sent_at), applies };
     }
     if (because === 'held') this.#hold(next);
     const isAsked = because === 'said-once' && decides;
-    return { kind: 'keep', next: isAsked ? { at: this.#askAgainAt(), reason: 'claimed' } : null };
+    if (!isAsked) return { kind: 'keep', next: null };
+    const { apart_ms } = about(subject);
+    const at = apart_ms === undefined ? this.#askAgainAt() : instant(next.first_at + apart_ms);
+    return { kind: 'keep', next: { at, reason: 'claimed' } };
+  }
+
+  /**
+   * Judges an answer that takes back what its record has gained within a day. It is stored when a second one agrees, also
+   * while its subject is held, and does not count: a service that was wrong about many records corrects them all.
+   */
+  #goBack(gained: StoredClaim, { sent_at, reason }: ClaimedBy): Judgement {
+    const { back_at } = gained;
+    if (
+      reason === 'live-check' ||
+      this.#guardOf(gained) === 'off' ||
+      (back_at !== null && isApart(gained.subject, back_at, sent_at))
+    )
+      return { ...harmless, ends: gained };
+    this.#evidence.note({ ...gained, back_at: back_at ?? sent_at });
+    return { kind: 'keep', next: { at: this.#askAgainAt(), reason: 'claimed' } };
+  }
+
+  /**
+   * Counts an answer among those of its subject. Returns the wave that it belongs to, or null: it stands alone, and claims
+   * nothing. Subjects that are not about waves always claim something.
+   */
+  #waveOf(changed: Changed, takes: boolean, hold: StoredHold | null): FoundWave | null {
+    const { said, sent_at } = changed;
+    const { subject, shown, said: amount } = said;
+    const { wave: rule } = about(subject);
+    if (rule === undefined) return alone;
+    const marks = takes ? marksOf(said) : [];
+    const wave = this.#waves.getOrInsert(subject, new Wave());
+    const isValue = rule.by === 'value';
+    const found = wave.note(
+      {
+        marks,
+        changed: isValue ? said.said_as !== said.shown_as : shown !== amount,
+        shown: shown ?? 0,
+        said: amount ?? 0,
+        at: sent_at,
+        item: changed,
+      },
+      () => mostAlike(this.#ableOf(subject)),
+    );
+    if (!takes) return null;
+    if (found !== null) return { likeness: likenessOf(said, found.mark), earlier: found.earlier };
+    const isHeld = hold !== null && hold.state !== 'ended' && isAlike(said, hold.likeness);
+    return isHeld ? alone : null;
   }
 
   judgeUnread(
@@ -187,18 +283,25 @@ export class Evidence implements ClaimJudge {
     return this.#ports.clock.now();
   }
 
-  #guardOf(subject: Subject) {
-    return this.#ports.policy.held[subjects[subject].kind];
+  /** Returns the configured reaction to a claim. A wave that does no harm is only reported. */
+  #guardOf(said: Said) {
+    const guard = this.#ports.policy.held[subjects[said.subject].kind];
+    return guard === 'hold' && !isHarmful(said) ? 'warn' : guard;
   }
 
   #whole(subject: Subject): Whole {
-    const now = this.#now();
-    const known = this.#able.get(subject);
-    const fresh = known !== undefined && now >= known.at && now - known.at < countedMs;
-    const able = fresh ? known.able : this.#evidence.able(subject);
-    if (!fresh) this.#able.set(subject, { at: now, able });
+    const able = this.#ableOf(subject);
     const claiming = this.#evidence.claiming(subject);
     return { able: Math.max(able, claiming), claiming };
+  }
+
+  #ableOf(subject: Subject): number {
+    const now = this.#now();
+    const known = this.#able.get(subject);
+    if (known !== undefined && now >= known.at && now - known.at < countedMs) return known.able;
+    const able = this.#evidence.able(subject);
+    this.#able.set(subject, { at: now, able });
+    return able;
   }
 
   #askAgainAt(): Instant {
@@ -209,17 +312,23 @@ export class Evidence implements ClaimJudge {
   }
 
   /**
-   * Holds all claims of a subject, and makes those applied in the last day due for another read. If the configuration says
-   * `warn`, only reports them.
+   * Holds all claims of a subject, and makes those applied in the last day due for another read. Claims that are to be
+   * reported alone are not held.
    */
-  #open(subject: Subject, whole: Whole): void {
+  #open(said: Said, { likeness, earlier }: FoundWave): void {
+    const { subject } = said;
     const opened_at = this.#now();
-    const state = this.#guardOf(subject) === 'warn' ? 'reported' : 'held';
+    const state = this.#guardOf(said) === 'warn' ? 'reported' : 'held';
     // The first sample is drawn at the next run of `look`.
     const unsampled = { next_at: opened_at, sampled_at: null, sample: [], ended_at: null };
-    this.#evidence.putHold({ subject, opened_at, ...undecided, state, ...unsampled });
+    this.#evidence.putHold({ subject, opened_at, ...undecided, state, likeness, ...unsampled });
+    // The first changes of a wave were stored before it was one.
+    for (const { key, said, sent_at } of earlier)
+      if (this.#evidence.claim(key) === null)
+        this.#evidence.note({ ...claimed(key, said, sent_at), applied_at: sent_at });
+    const whole = this.#whole(subject);
     this.#ports.log.error(
-      { subject, ...whole, limit: limitOf(whole.able) },
+      { subject, likeness, ...whole, limit: limitOf(whole.able) },
       'too many records claim the same: catalogued held list',
     );
     if (state === 'reported') return;
@@ -283,10 +392,11 @@ export class Evidence implements ClaimJudge {
     const now = this.#now();
     const { subject, ended_at, decided_until } = found;
     const isTold = ended_at !== null && now - ended_at < toldAfterMs;
-    const guard = this.#guardOf(subject);
+    const guard = this.#ports.policy.held[subjects[subject].kind];
     // The configuration has changed since. If the subject is now to be held, the next claim begins the hold.
-    const isOther = guard === 'off' || (guard === 'hold' && found.state === 'reported');
-    if (isOther || (found.state === 'ended' && !isTold)) this.#evidence.endHold(subject);
+    const isOther =
+      guard === 'off' || (guard === 'hold' && found.state === 'reported' && about(subject).wave === undefined);
+    if (isOther || (found.state === 'ended' && !isTold)) this.#end(subject);
     if (isOther || found.state === 'ended') return;
     if (found.state === 'asking' && decided_until !== null && now >= decided_until) {
       // Claims made a day after the agreement or approval are judged from scratch.
@@ -303,7 +413,7 @@ export class Evidence implements ClaimJudge {
       const isBelieved = sampled.state === 'asking';
       log.warn({ subject }, isBelieved ? 'a mass of claims was believed' : 'a mass of claims has passed');
       if (isBelieved) this.#evidence.putHold({ ...sampled, state: 'ended', ended_at: now });
-      else this.#evidence.endHold(subject);
+      else this.#end(subject);
       for (const claim of pending) this.#evidence.note({ ...claim, held_at: null });
       this.#askAll(pending);
     } else if (verdict === 'taken-back' || (verdict === 'agreed' && decision === null)) {
@@ -314,6 +424,12 @@ export class Evidence implements ClaimJudge {
       this.#evidence.putHold({ ...sampled, state, ...until });
       this.#askAll(pending);
     } else if (sampled !== found) this.#evidence.putHold(sampled);
+  }
+
+  /** Ends a hold. What has led to it begins no other one. */
+  #end(subject: Subject): void {
+    this.#evidence.endHold(subject);
+    this.#waves.delete(subject);
   }
 
   /** Returns the hold with its sample judged and the next sample drawn, if that is due. */
@@ -386,8 +502,26 @@ export function soonest(looks: readonly (Due | null)[]): Due | null {
   return looks.filter((look) => look !== null).toSorted((a, b) => a.at - b.at)[0] ?? null;
 }
 
+function isOfRecord(claim: StoredClaim, { resource, edition }: RecordKey): boolean {
+  return claim.resource === resource && claim.edition === edition;
+}
+
 function keyOf({ resource, product_id, edition, part }: RecordKey): RecordKey {
   return { resource, product_id, edition, part };
+}
+
+/** A claim that belongs to no wave, or to one that is known. */
+const alone: FoundWave = { likeness: null, earlier: [] };
+
+/** Returns a claim made by one answer, which is not applied. */
+function claimed(key: ClaimKey, { shown, said, shown_as = null, said_as = null }: Said, sent_at: Instant): StoredClaim {
+  const made = { shown, said, shown_as, said_as, first_at: sent_at, last_at: sent_at };
+  return { ...key, ...made, held_at: null, applied_at: null, back_at: null };
+}
+
+/** Returns what keeps a claim apart from those that count. */
+function uncounted(sent_at: Instant): Pick<StoredClaim, 'applied_at' | 'held_at'> {
+  return { applied_at: sent_at, held_at: sent_at };
 }
 
 function lookAt(subject: Subject, applied_at: number, sent_at: number): Due | null {

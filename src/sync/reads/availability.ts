@@ -15,7 +15,7 @@ import { offsetOn } from '../../domain/time/venue.ts';
 import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { judgeDates } from '../evidence/answers.ts';
+import { type CountedDates, judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import type { Commit, Sync, SyncPorts, UnreadFailure } from '../records/context.ts';
 import { noteRefused } from '../records/refused-facts.ts';
@@ -144,6 +144,10 @@ class WindowRead {
   #body_hash: string | null = null;
   /** True: the window has dates to buy. Null: no single answer had all its dates. */
   #shows: boolean | null = null;
+  /** How many times each of its dates has, on average; null: as stored. */
+  #times: number | null = null;
+  /** Dates in the stored answers. */
+  #counted: CountedDates = { shown: 0, said: 0 };
   /** True: a stored answer changed the mirror. `#noticed` has the dates whose change a shopper would notice. */
   #changed = false;
   readonly #noticed: string[] = [];
@@ -271,7 +275,7 @@ class WindowRead {
     if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#ports, asked, dates.to);
     const isLast = requests.endsWith(still);
     const answer = reading.kind === 'read' ? reading.value : null;
-    const by = { sent_at, withdraws: isLast && this.#look === null };
+    const by = { sent_at, withdraws: isLast && this.#look === null, earlier: this.#counted };
     const verdict = judgeDates(this.#ports, record, dates, answer, by);
     if (verdict.kind === 'keep') {
       settleKept(this.#ports, record, { sent_at, cadence: this.#window.every, due: verdict.next });
@@ -282,6 +286,8 @@ class WindowRead {
     // An answer that cannot be read completely is read again whole: what is told of it stays true.
     this.#body_hash = hasAll && (answer === null || answer.unread === undefined) ? reading.hash : null;
     this.#shows = hasAll ? verdict.shows : null;
+    this.#times = verdict.times ?? this.#times;
+    this.#counted = verdict.counted;
     this.#look = soonest([this.#look, verdict.next]);
     const { changed, noticed } = this.#storeDays(reading, dates.from);
     this.#changed ||= changed;
@@ -333,6 +339,7 @@ class WindowRead {
       product,
       sooner: soonest([again, incoming, this.#look, shows ? null : lookAtFirst(ports, record, sent_at)]),
       shows,
+      times: this.#times,
       unanswered_at,
       current,
     });

@@ -33,7 +33,7 @@ export async function refreshCheckoutInformation(
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence) };
       const stored = mirror.catalogue.checkoutInformation.document(record);
       const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
-      const verdict = ports.evidence.judge(record, [textsSaid(stored, document)], by);
+      const verdict = ports.evidence.judge(record, textsSaid(stored, document), by);
       if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.catalogue.checkoutInformation.confirm(read);
       const changed = reading.kind === 'read' && mirror.catalogue.checkoutInformation.store(read, reading.value);

@@ -1,5 +1,6 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { judgeVariants } from '../evidence/answers.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
@@ -25,9 +26,8 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
     () => {
       const lost = lostOf(ports, record, reading);
       if (lost !== null) return lost;
-      const shown = mirror.catalogue.variants.count(record);
-      const said = reading.kind === 'read' ? reading.value.variants.length : shown;
-      const verdict = ports.evidence.judge(record, [{ subject: 'variants', shown, said }], read);
+      const variants = reading.kind === 'read' ? reading.value.variants : null;
+      const verdict = judgeVariants(ports, record, variants, read);
       if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.catalogue.variants.confirm(read);
       const changed =
@@ -40,7 +40,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
         body_hash: reading.kind === 'read' && reading.value.unread !== undefined ? null : hash,
         cadence,
         sooner: verdict.next,
-        shows: said > 0,
+        shows: verdict.shows,
       });
     },
     reading.kind === 'unchanged' ? 'same' : 'changed',

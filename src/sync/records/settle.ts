@@ -69,6 +69,8 @@ export interface StoredRead {
   readonly sooner?: Due | null;
   /** True: the answer shows something that a later answer could remove. */
   readonly shows?: boolean;
+  /** How many times each of its dates has, on average; null or left out: as stored. */
+  readonly times?: number | null;
   /** Instant since which answers say "not on sale"; null: this answer has dates. */
   readonly off_sale_at?: Instant | null;
   /** Instant since which the service leaves out some of its dates; null: it answered all. */
@@ -122,6 +124,7 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
     off_sale_at: read.off_sale_at ?? null,
     shows: read.shows === undefined ? null : read.shows ? 1 : 0,
     unanswered_at: read.unanswered_at ?? null,
+    times: read.times ?? null,
   });
   // The product's trouble is over: its other records need not wait for a backoff of up to a day.
   if (record.failures > 0 && record.product_id !== 0)

@@ -1,6 +1,6 @@
-import { type Claim, subjects } from '../../domain/evidence/claims.ts';
+import { type Claim, isGain, subjects } from '../../domain/evidence/claims.ts';
 import { holdStanding } from '../../domain/evidence/hold.ts';
-import { amountText } from '../../domain/evidence/words.ts';
+import { amountTexts } from '../../domain/evidence/words.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { duration } from '../../format.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
@@ -35,8 +35,11 @@ export function explainClaims(
   read: readonly RecordDetail[],
   by: { datesOf: (resource: Resource, part: number) => ClaimedDates; extent: Policy['extent']; now: number },
 ): ExplainedClaim[] {
-  return evidence.ofProduct(product_id).map((claim) => {
-    const { subject, edition, shown, said, first_at, last_at, held_at, applied_at, resource, part } = claim;
+  // What a product has gained takes nothing away.
+  const claims = evidence.ofProduct(product_id).filter((claim) => !isGain(claim));
+  return claims.map((claim) => {
+    const { subject, edition, shown, said, shown_as, said_as, first_at, last_at, held_at, applied_at, resource, part } =
+      claim;
     const held = holdStanding(evidence.hold(subject), by.now) === 'held';
     const state = applied_at !== null ? 'applied' : held ? 'held' : 'pending';
     const reads = readsAbout(by, claim);
@@ -50,6 +53,8 @@ export function explainClaims(
       state,
       shown,
       said,
+      shown_as,
+      said_as,
       first_at,
       last_at,
       since: applied_at ?? (held ? held_at : null) ?? first_at,
@@ -61,9 +66,10 @@ export function explainClaims(
 /** Returns one sentence for each claim. */
 export function claimTexts(claims: readonly ExplainedClaim[], now: number): string[] {
   return claims.map((claim) => {
-    const { subject, edition, from, to, shown, said, state, since, last_at, again_at } = claim;
+    const { subject, edition, from, to, state, since, last_at, again_at } = claim;
     const of = from === null ? edition : `${from} to ${to}, ${edition}`;
-    const from_to = `${amountText(subject, edition, shown)} before, ${amountText(subject, edition, said)} in the answer of ${duration(now - last_at)} ago`;
+    const [shown, said] = amountTexts(subject, edition, claim);
+    const from_to = `${shown} before, ${said} in the answer of ${duration(now - last_at)} ago`;
     const again =
       again_at === null
         ? 'asked again with the list'

@@ -1,16 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import {
   askAgainAt,
+  gainOf,
+  goesBack,
+  isAlike,
+  isGain,
+  isHarmful,
   type JudgedClaim,
   judgeClaim,
+  likenessOf,
   limitOf,
   lookAgainAt,
+  marksOf,
   returns,
   type Said,
   stillSays,
   takesAway,
 } from '../../../src/domain/evidence/claims.ts';
 
+/** A claim about an amount has no value. */
+const amounts = { shown_as: null, said_as: null };
 const minute = 60_000;
 const noon = Date.UTC(2026, 10, 21, 12);
 
@@ -37,13 +46,13 @@ describe('an answer takes something away', () => {
     const said: Said = { subject: 'texts', shown: 9, said: 8 };
     expect(takesAway(said)).toBe(true);
     expect(takesAway({ ...said, said: 9 })).toBe(false);
-    const claim = { ...said, first_at: noon, last_at: noon, applied_at: noon };
+    const claim = { ...said, ...amounts, first_at: noon, last_at: noon, applied_at: noon };
     expect(stillSays(claim, { ...said, shown: 8 })).toBe(true);
     expect(stillSays(claim, { ...said, shown: 8, said: 9 })).toBe(false);
   });
 
   it('says again what was shown before a claim, and so takes nothing away', () => {
-    const claim = { ...prices(4000, 40), first_at: noon, last_at: noon, applied_at: noon };
+    const claim = { ...prices(4000, 40), ...amounts, first_at: noon, last_at: noon, applied_at: noon };
     expect(returns(claim, prices(40, 4000))).toBe(true);
     expect(returns(claim, prices(40, 8001))).toBe(false);
     expect(stillSays(claim, prices(40, 41))).toBe(true);
@@ -68,6 +77,7 @@ describe('the limit', () => {
 
 describe('a claim', () => {
   const judged: JudgedClaim = {
+    subject: 'near-dates',
     first_at: noon,
     sent_at: noon + minute,
     standing: 'free',
@@ -125,5 +135,91 @@ describe('a claim', () => {
     expect(lookAgainAt('sale-status', noon, noon + 30 * minute)).toBe(noon + 180 * minute);
     expect(lookAgainAt('sale-status', noon, noon + 180 * minute)).toBeNull();
     expect(lookAgainAt('near-prices', noon, noon)).toBeNull();
+  });
+});
+
+describe('a change that only a wave of them makes a claim', () => {
+  const dates = (shown: number, said: number): Said => ({ subject: 'fewer-near-dates', shown, said });
+  const moved = (shown: number, said: number): Said => ({ subject: 'alike-near-prices', shown, said });
+  const zone = (shown_as: string | null, said_as: string | null): Said => ({ subject: 'alike-zones', shown: null, said: null, shown_as, said_as }); // biome-ignore format: a fact
+
+  it.each<[string, Said, boolean]>([
+    ['one date of three', dates(3, 2), false],
+    ['two dates of six', dates(6, 4), true],
+    ['three dates of six', dates(6, 3), true],
+    ['a quarter of the dates', dates(28, 21), false],
+    ['more than a quarter of the dates', dates(28, 20), true],
+    ['all dates, which is another claim', dates(28, 0), false],
+    ['two dates more', dates(28, 30), false],
+    ['half of the times', { subject: 'fewer-times', shown: 40, said: 20 }, false],
+    ['more than half of the times', { subject: 'fewer-times', shown: 40, said: 19 }, true],
+    ['two variants of three', { subject: 'fewer-variants', shown: 3, said: 1 }, true],
+    ['a price that moves by 5 %', moved(4000, 4200), false],
+    ['a price that moves by 8 %', moved(4000, 4320), true],
+    ['a price that moves by more than a factor of 2, which is another claim', moved(4000, 1900), false],
+    ['another zone', zone('Europe/Paris', 'UTC'), true],
+    ['the same zone', zone('Europe/Paris', 'Europe/Paris'), false],
+    ['a first zone', zone(null, 'UTC'), false],
+  ])('is %s: %s', (_, said, expected) => {
+    expect(takesAway(said)).toBe(expected);
+    expect(marksOf(said).length > 0).toBe(expected);
+  });
+
+  it.each([0.6, 1.08, 1.9, 0.77])('to one ratio has a mark in common, however the price is rounded: × %d', (factor) => {
+    const names = (price: number) => marksOf(moved(price, Math.round(price * factor))).map(({ name }) => name);
+    const common = [900, 1234, 2500, 4999, 12000]
+      .map(names)
+      .reduce((some, each) => some.filter((name) => each.includes(name)));
+    expect(common.length).toBeGreaterThan(0);
+  });
+
+  it('is held where it does harm, and only reported elsewhere', () => {
+    expect([moved(4000, 2400), dates(30, 3), zone('Europe/Paris', 'UTC')].map(isHarmful)).toEqual([true, true, true]);
+    const title: Said = { subject: 'alike-titles', shown: null, said: null, shown_as: 'Tower', said_as: 'TEST' };
+    expect([moved(4000, 4320), title].map(isHarmful)).toEqual([false, false]);
+  });
+
+  it('belongs to a wave that it is like', () => {
+    expect(isAlike(moved(5000, 3000), likenessOf(moved(4000, 2400), ''))).toBe(true);
+    expect(isAlike(moved(5000, 4000), likenessOf(moved(4000, 2400), ''))).toBe(false);
+    expect(isAlike(zone('Europe/Rome', 'UTC'), likenessOf(zone('Europe/Paris', 'UTC'), '=UTC'))).toBe(true);
+    expect(isAlike(zone('Europe/Rome', 'Europe/Paris'), likenessOf(zone('Europe/Paris', 'UTC'), '=UTC'))).toBe(false);
+    expect(isAlike(dates(20, 3), likenessOf(dates(30, 3), ''))).toBe(true);
+  });
+
+  it('is kept away without a second answer, unless it is only reported', () => {
+    const first = { subject: 'fewer-near-dates', first_at: null, sent_at: noon, standing: 'free', whole: { able: 100, claiming: 11 }, isWave: true, live: false } as const; // biome-ignore format: facts
+    expect(judgeClaim({ ...first, guard: 'hold' })).toEqual({ kind: 'keep', because: 'too-many' });
+    expect(judgeClaim({ ...first, guard: 'warn' })).toEqual({ kind: 'take', because: 'reported' });
+    expect(judgeClaim({ ...first, guard: 'off' })).toEqual({ kind: 'take', because: 'not-guarded' });
+    expect(judgeClaim({ ...first, guard: 'hold', live: true })).toEqual({ kind: 'take', because: 'live-check' });
+  });
+});
+
+describe('what a record has gained', () => {
+  const claim = (said: Said) => ({ ...amounts, ...said, first_at: noon, last_at: noon, applied_at: noon });
+  const gained = (shown: number | null, said: number): Said => ({ subject: 'near-dates', shown, said });
+
+  it.each<[string, Said, boolean]>([
+    ['dates of a product that had none', gained(0, 20), true],
+    ['dates of a window that was never read', gained(null, 20), false],
+    ['two dates more', gained(18, 20), false],
+    ['a sale', { subject: 'sale-status', shown: 0, said: 1 }, true],
+    ['many dates more', { subject: 'fewer-far-dates', shown: 8, said: 20 }, true],
+    ['a lower price, as no price is gained', { subject: 'alike-near-prices', shown: 4000, said: 2400 }, false],
+  ])('is %s: %s', (_, said, expected) => {
+    expect(gainOf(said)).toEqual(expected ? said : null);
+    if (expected) expect(isGain(claim(said))).toBe(true);
+  });
+
+  it('goes back to what was shown before, and no further', () => {
+    expect(goesBack(claim(gained(0, 20)), gained(20, 0))).toBe(true);
+    const more = claim({ subject: 'fewer-far-dates', shown: 12, said: 30 });
+    expect(goesBack(more, { subject: 'fewer-far-dates', shown: 30, said: 11 })).toBe(true);
+    expect(goesBack(more, { subject: 'fewer-far-dates', shown: 30, said: 5 })).toBe(false);
+  });
+
+  it('is no claim, and a claim is no gain', () => {
+    expect(isGain(claim(gained(20, 0)))).toBe(false);
   });
 });

@@ -21,6 +21,7 @@ const hold: Hold = {
   decision: null,
   decided_until: null,
   ended_at: null,
+  likeness: null,
 };
 const half = { able: 100, claiming: 50, contradicting: 50 };
 

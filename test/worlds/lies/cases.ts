@@ -1,3 +1,4 @@
+import type { Subject } from '../../../src/domain/evidence/claims.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import type { FaultRule } from '../../../src/sandbox/rough/faults.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
@@ -26,6 +27,8 @@ export interface Case {
   readonly products: number;
   readonly hours: number;
   readonly bounds: Bounds;
+  /** True: the service has all dates of a usual calendar, which take longer to read; else only some. */
+  readonly dense?: boolean;
   /** Changes the service before the mirror is filled, which the case begins with; else it begins with a filled mirror. */
   before?(sandbox: Sandbox): void;
   begin(scene: CaseScene): void;
@@ -48,6 +51,9 @@ function tenthOf(hours: number): Bounds['wrong'] {
   return {
     'near dates': near,
     'near price': near,
+    'near times': near,
+    types: far,
+    zone: far,
     'far dates': far,
     'far price': far,
     status: far,
@@ -62,14 +68,21 @@ function tenthOf(hours: number): Bounds['wrong'] {
  */
 function lie(
   name: string,
-  { hours, sweep = false, late = announced }: { hours: number; sweep?: boolean; late?: Bounds['late'] },
+  {
+    hours,
+    sweep = false,
+    late = announced,
+    dense = false,
+    tells,
+  }: { hours: number; sweep?: boolean; dense?: boolean; late?: Bounds['late']; tells?: readonly Subject[] },
   ...faults: readonly FaultRule[]
 ): Case {
   return {
     name,
-    products: many,
+    products: dense ? 60 : many,
+    dense,
     hours: hours + 14,
-    bounds: { late, wrong: tenthOf(hours) },
+    bounds: { late, wrong: tells === undefined ? tenthOf(hours) : shownOf(hours, tells), ...(tells && { tells }) },
     begin: (scene) => {
       everyDay(scene);
       scene.at(1, () => {
@@ -78,6 +91,13 @@ function lie(
       });
     },
   };
+}
+
+/** What is shown although the service is wrong, because it does little harm: reported while it lasts, and until the next read. */
+function shownOf(hours: number, tells: readonly Subject[]): Bounds['wrong'] {
+  const isPrices = tells.some((subject) => subject.endsWith('prices'));
+  const all = hours + day;
+  return isPrices ? { 'near price': all, 'far price': all } : {};
 }
 
 /** Something that is so from one moment on, of a share of the products. */
@@ -115,6 +135,47 @@ function multiply(products: readonly SandboxProduct[], factor: (product: Sandbox
   for (const product of products) product.price = Math.round(product.price * factor(product));
 }
 
+/** Sells out the dates of products whose position the test picks. */
+function sellOut({ world }: Sandbox, products: readonly SandboxProduct[], picks: (index: number) => boolean): void {
+  const now = world.clock.now();
+  for (const product of products)
+    for (const { date } of world.days(product, ...ahead(now, 0, 92), 'EUR'))
+      if (picks(Math.round((Date.parse(date) - now) / (day * hour)))) product.sold_out.add(date);
+}
+
+/** Products that are closed, on sale for some hours, and closed again: how they closed is known, so nothing is held. */
+function reopened(count: number, hours: number): Case {
+  const name = `${count} closed products are shown on sale for ${hours} h, then closed again`;
+  const late = { 'near dates': 1, 'far dates': 1, status: 1 };
+  return {
+    ...truth(
+      name,
+      late,
+      ({ at, sandbox, sweep }) => {
+        const closed = sandbox
+          .products()
+          .filter(({ reason }) => reason === 'temporary_closure')
+          .slice(0, count);
+        at(4, () => {
+          open(closed);
+          sweep();
+        });
+        at(4 + hours, () => {
+          close(closed);
+          sweep();
+        });
+      },
+      { hours: hours + 20 },
+    ),
+    before: ({ products }) =>
+      close(
+        products()
+          .filter(({ status }) => status === 'available')
+          .slice(0, count),
+      ),
+  };
+}
+
 /** Closes a share without a word. */
 const closing = (name: string, share: number, near: number) =>
   truth(name, lateBy(near), ({ at, products }) => at(1, () => close(shareOf(products, share))), { hours: 40 });
@@ -142,6 +203,7 @@ const status = (status: number, path: string, headers: Record<string, string> = 
 const first = 703_295;
 
 const sweep = { hours: 1, sweep: true };
+const everywhere = (member: string, text: string): FaultRule => ({ kind: 'one-value', member, text });
 const throttled = { hours: 12, sweep: true, late: { ...byItsRead, ...announced } };
 
 export const cases: readonly Case[] = [
@@ -217,6 +279,77 @@ export const cases: readonly Case[] = [
     { 'near price': 31 },
     ({ at, products }) => at(1, () => multiply(shareOf(products, 0.6), () => 2.2)),
     { hours: 48 },
+  ),
+  // Section 6: parts.
+  lie('answers cut to three dates, one sweep', { ...sweep, dense: true }, { kind: 'cut-dates' }),
+  lie('answers cut to three dates for 30 h', { hours: 30, dense: true }, { kind: 'cut-dates' }),
+  lie(
+    'a third of the answers cut to three dates for 5 h',
+    { hours: 5 },
+    { kind: 'cut-dates', of: 'answers', share: 1 / 3 },
+  ),
+  lie('no weekends, one sweep', { ...sweep, dense: true }, { kind: 'no-weekends' }),
+  lie('no weekends for 5 h', { hours: 5, dense: true }, { kind: 'no-weekends' }),
+  lie('one time a date, one sweep', sweep, { kind: 'cut-times' }),
+  lie('one time a date for 30 h', { hours: 30 }, { kind: 'cut-times' }),
+  lie('texts cut to four characters, one sweep', { ...sweep, late: byItsRead }, { kind: 'cut-texts' }),
+  // Alike.
+  lie('prices × 0.6, one sweep', sweep, { kind: 'prices', factor: 0.6 }),
+  lie('prices × 0.6 for 30 h', { hours: 30 }, { kind: 'prices', factor: 0.6 }),
+  lie('prices × 1.9, one sweep', sweep, { kind: 'prices', factor: 1.9 }),
+  lie('prices × 1.9 for 5 h, now and then', { hours: 5 }, { kind: 'prices', factor: 1.9, flap_ms: 20 * 60_000 }),
+  lie('prices × 1.08 for 12 h', { hours: 12, tells: ['alike-near-prices'] }, { kind: 'prices', factor: 1.08 }),
+  lie('titles TEST, one sweep', { ...sweep, tells: ['alike-titles'] }, everywhere('title', 'TEST')),
+  lie('taglines TEST, one sweep', { ...sweep, tells: ['alike-texts'] }, everywhere('tagline', 'TEST')),
+  lie('one image for all, one sweep', { ...sweep, tells: ['alike-images'] }, { kind: 'one-image' }),
+  lie('must-know texts TEST, one sweep', { ...sweep, late: byItsRead }, everywhere('must_know', 'TEST')),
+  lie(
+    'must-know texts another one, one sweep',
+    { ...sweep, late: byItsRead },
+    everywhere('must_know', 'No dogs, ever.'),
+  ),
+  lie('zones UTC, one sweep', sweep, everywhere('timezone', 'UTC')),
+  lie('variant types other, one sweep', { ...sweep, late: byItsRead }, everywhere('variant_type', 'other')),
+  // Foreign.
+  lie('dates of one product under a fifth of the others, one sweep', sweep, { kind: 'another-product', share: 0.2 }),
+  lie(
+    'dates of one product under a fifth of the others for 5 h',
+    { hours: 5 },
+    { kind: 'another-product', share: 0.2 },
+  ),
+  lie('dates of one product under three others, one sweep', sweep, { kind: 'another-product', share: 0.03 }),
+  // The way back.
+  reopened(18, 2),
+  reopened(40, 12),
+  // Truths of section 6.
+  truth('a third of the products lose half of their dates', lateBy(12), ({ at, products, sandbox }) =>
+    at(1, () => sellOut(sandbox, shareOf(products, 0.33), (index) => index % 2 === 0)),
+  ),
+  truth('15 % of the products lose most of their dates', lateBy(12), ({ at, products, sandbox }) =>
+    at(1, () => sellOut(sandbox, shareOf(products, 0.15), (index) => index % 10 !== 0)),
+  ),
+  truth('three holidays on which all are closed', byItsRead, ({ at, products, sandbox }) =>
+    at(1, () => sellOut(sandbox, products, (index) => index >= 10 && index < 12)),
+  ),
+  truth('20 % off all products of a partner with 8', byItsRead, ({ at, products }) =>
+    at(1, () => multiply(products.slice(0, 8), () => 0.8)),
+  ),
+  truth('a sale: 20 % off 60 % of the products', { 'near price': 10, 'far price': 34 }, ({ at, products }) =>
+    at(1, () => multiply(shareOf(products, 0.6), () => 0.8)),
+  ),
+  truth('prices of each product moved by a ratio of its own', byItsRead, ({ at, products }) =>
+    at(1, () => multiply(products, ({ id }) => 0.7 + 0.6 * roll(1, id, 'repriced'))),
+  ),
+  truth('must-know texts all written anew', { texts: 26 }, ({ at, products, sandbox }) =>
+    at(1, () => {
+      for (const { id } of products)
+        sandbox.world.edit(id, { field: 'must_know', value: `Bring a photo ID to the entrance of hall ${id}.` });
+    }),
+  ),
+  truth('a brand behind all titles', { status: 0 }, ({ at, products }) =>
+    at(1, () => {
+      for (const product of products) product.title = `${product.title} by Sandbox`;
+    }),
   ),
   closingAll(1),
   closingAll(5),

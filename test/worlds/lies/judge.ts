@@ -7,7 +7,9 @@ import type { Said, ServiceLog } from '../history.ts';
  */
 
 /** Records are counted subject by subject, one of each for a product. */
-export const subjects = ['near dates', 'near price', 'far dates', 'far price', 'status', 'texts', 'variants'] as const;
+export const subjects = [
+  'near dates', 'near price', 'near times', 'far dates', 'far price', 'status', 'texts', 'variants', 'types', 'zone',
+] as const; // biome-ignore format: words
 export type Subject = (typeof subjects)[number];
 
 /** Name of a fact in both logs. */
@@ -109,6 +111,8 @@ export const median = (sorted: readonly number[]) => sorted[Math.floor((sorted.l
 export interface Bounds {
   readonly late: Partial<Readonly<Record<Subject, number>>>;
   readonly wrong: Partial<Readonly<Record<Subject, number>>>;
+  /** Subjects of the rule that must be reported at some time, because what the service says is shown. */
+  readonly tells?: readonly string[];
 }
 
 /** Returns how many of so many records may be shown wrong at one time. */
@@ -118,24 +122,27 @@ export function limitOf(able: number): number {
 
 /**
  * Returns how many facts of a subject may be shown wrong at one time. A window of 31 days is one record, also where it shows none
- * of the near ones; and what is off sale shows no dates, and is counted apart from them.
+ * of the near ones; and what is off sale shows no dates, and is counted apart from them. A product has two windows of far dates,
+ * and all of those that are shown wrong may be the first ones.
  */
 function limitsOf(subject: Subject, errors: Errors): number {
   const { able } = errors[subject].wrong;
-  const dated = subject === 'near dates' || subject === 'far dates';
-  const windows = Math.max(able, errors.status.wrong.able);
+  const dated = subject === 'near dates' || subject === 'far dates' || subject === 'near times';
+  const windows = (subject.startsWith('far') ? 2 : 1) * Math.max(able, errors.status.wrong.able);
   return dated ? limitOf(windows) + Math.min(limitOf(windows), errors.status.wrong.at_once) : limitOf(windows);
 }
 
 /** Errors beyond what a case allows, in words. */
 export interface Verdict {
+  /** Subjects of the rule that had to be reported, and were not. */
+  readonly silent: readonly string[];
   /** Lies that were shown. */
   readonly shown: readonly string[];
   /** Truths that came late. */
   readonly late: readonly string[];
 }
 
-export function verdictOf(errors: Errors, bounds: Bounds): Verdict {
+export function verdictOf(errors: Errors, bounds: Bounds, told: ReadonlySet<string> = new Set()): Verdict {
   const [shown, late]: [string[], string[]] = [[], []];
   for (const subject of subjects) {
     const { wrong, late: changes } = errors[subject];
@@ -153,5 +160,5 @@ export function verdictOf(errors: Errors, bounds: Bounds): Verdict {
           `${subject}: ${sorted.length} changes of ${new Date(at).toISOString().slice(5, 16)} were shown after ${median(sorted).toFixed(1)} h at the median, at most ${allowed}`,
         );
   }
-  return { shown, late };
+  return { shown, late, silent: (bounds.tells ?? []).filter((subject) => !told.has(subject)) };
 }

@@ -65,7 +65,7 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
   await harness.liveUntil(start + of.hours * hour);
   const errors = watch.judged();
   const { user, system } = process.cpuUsage(began);
-  return { ...verdictOf(errors, of.bounds), errors, cpu_ms: (user + system) / 1000 };
+  return { ...verdictOf(errors, of.bounds, watch.told), errors, cpu_ms: (user + system) / 1000 };
 }
 
 async function begin(
@@ -74,7 +74,7 @@ async function begin(
   believing: Record<string, unknown>,
   overrides: HarnessOptions,
 ): Promise<VirtualHarness> {
-  const sandbox = { products: of.products, lean: true, hold_ms: 5 * minute };
+  const sandbox = { products: of.products, lean: of.dense !== true, hold_ms: 5 * minute };
   // An honest service fills the mirror: whatever a daemon believes, it is the same one.
   if (of.before === undefined)
     return stack.use(await notifiedHarness(sandbox, operated, { ...overrides, later: believing, changed: spreadReads }))
@@ -110,6 +110,8 @@ class Watch implements Disposable {
   readonly #beganFilled: boolean;
   /** The newest entry of the feed at the last look, and when everything is looked at again: not all of a fill is in the feed. */
   #seq = 0;
+  /** Subjects that were held or reported. */
+  readonly told = new Set<string>();
   #allAt = 0;
 
   constructor(harness: VirtualHarness) {
@@ -131,7 +133,16 @@ class Watch implements Disposable {
     const { clock, sandbox } = this.#harness;
     for (const product of sandbox.products()) {
       const { id, price, status, edits, withdrawn, sold_out } = product;
-      const known = JSON.stringify([price, status, edits, withdrawn, ...sold_out]);
+      const known = JSON.stringify([
+        price,
+        status,
+        edits,
+        withdrawn,
+        product.place.zone,
+        product.slots,
+        product.variants,
+        ...sold_out,
+      ]);
       if (this.#known.get(id) === known) continue;
       this.#known.set(id, known);
       this.#truth.note(clock.now(), named(product.id, trueOf(sandbox, product, clock.now(), this.#ranges)));
@@ -140,6 +151,7 @@ class Watch implements Disposable {
 
   /** Notes what a reader sees at an instant. */
   look(now: number): void {
+    for (const { subject } of this.#harness.daemon.mirror.evidence.holds()) this.told.add(subject);
     const newest = this.#newest.get() ?? 0;
     const isAll = now >= this.#allAt;
     if (newest === this.#seq && !isAll) return;
@@ -180,23 +192,36 @@ function trueOf(sandbox: Sandbox, { id }: SandboxProduct, now: number, ranges: r
   const question = { language: 'en', currency: 'EUR', now };
   const state = sandbox.state(id, { ...question, horizon: 92 });
   if (state === null) throw new Error(`no product ${id}`);
-  const { products, bookable_days, checkout_information, variants } = expectedRows(state, question);
+  const { products, bookable_days, checkout_information, variants, availability_slots } = expectedRows(state, question);
   const [near, far] = ranges.map(([from, to]) => {
     const rows = bookable_days.filter(({ date }) => String(date) >= from && String(date) <= to);
     const prices = rows.flatMap(({ lowest_price }) => (lowest_price === null ? [] : [Number(lowest_price)]));
     return { days: rows.length, price: prices.length === 0 ? null : Math.min(...prices) };
   });
   const [checkout] = checkout_information;
+  const [first, last] = ranges[0] ?? ['', ''];
+  const bookable = new Set(bookable_days.map(({ date }) => date));
+  const read = variants.filter(({ source }) => source === 'variants');
   return factsOf({
     near,
     far,
+    times: new Set(
+      availability_slots
+        .filter(({ date }) => String(date) >= first && String(date) <= last && bookable.has(date))
+        .map(({ date, time }) => `${date} ${time}`),
+    ).size,
+    zone: products[0]?.timezone ?? null,
+    types: read.map(({ variant_type }) => variant_type),
     sellable: products[0]?.sellable,
     texts: [checkout?.must_know ?? null, checkout?.good_to_know ?? null],
-    variants: variants.filter(({ source }) => source === 'variants').length,
+    variants: read.length,
   });
 }
 
 interface Read {
+  readonly times: unknown;
+  readonly zone: unknown;
+  readonly types: readonly unknown[];
   readonly near: Dates | undefined;
   readonly far: Dates | undefined;
   readonly sellable: unknown;
@@ -209,7 +234,7 @@ interface Dates {
   readonly price: number | null;
 }
 
-function factsOf({ near, far, sellable, texts, variants }: Read): Facts {
+function factsOf({ near, far, times, zone, types, sellable, texts, variants }: Read): Facts {
   return {
     'near dates': String(near?.days ?? 0),
     'near price': String(near?.price ?? null),
@@ -218,6 +243,9 @@ function factsOf({ near, far, sellable, texts, variants }: Read): Facts {
     status: String(sellable ?? 0),
     texts: JSON.stringify(texts),
     variants: String(variants ?? 0),
+    'near times': String(times ?? 0),
+    types: types.length === 0 ? 'null' : [...types].sort().join(),
+    zone: String(zone ?? null),
   };
 }
 
@@ -229,6 +257,20 @@ function shownIn(db: ReturnType<typeof openMirrorWithClock>['db'], ranges: reado
   );
   const sellable = db
     .prepare<[number], number>("SELECT sellable FROM products WHERE product_id = ? AND language = 'en'")
+    .pluck();
+  const times = db
+    .prepare<[number, string, string], number>(
+      `SELECT sum(json_array_length(slots)) FROM bookable_days b JOIN slot_day s USING (product_id, currency, date)
+       WHERE b.product_id = ? AND b.currency = 'EUR' AND b.date BETWEEN ? AND ?`,
+    )
+    .pluck();
+  const zone = db
+    .prepare<[number], string | null>("SELECT timezone FROM products WHERE product_id = ? AND language = 'en'")
+    .pluck();
+  const types = db
+    .prepare<[number], string | null>(
+      "SELECT variant_type FROM variants WHERE product_id = ? AND language = 'en' AND source = 'variants'",
+    )
     .pluck();
   const texts = db.prepare<[number], { must_know: string | null; good_to_know: string | null }>(
     "SELECT must_know, good_to_know FROM checkout_information WHERE product_id = ? AND language = 'en'",
@@ -244,6 +286,9 @@ function shownIn(db: ReturnType<typeof openMirrorWithClock>['db'], ranges: reado
     return factsOf({
       near,
       far,
+      times: times.get(id, ...(ranges[0] ?? ['', ''])),
+      zone: zone.get(id),
+      types: types.all(id),
       sellable: sellable.get(id),
       texts: [must_know, good_to_know],
       variants: variants.get(id),

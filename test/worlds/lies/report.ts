@@ -28,7 +28,8 @@ export async function liesWorld({ only = '', daemon }: LiesAsked, say: (line: st
       process.stderr.write(`${each}: ${one.name}, ${(outcome.cpu_ms / 1000).toFixed(1)} s\n`);
     }
     say(`\n${titles[each]}:\n\n${table(columns, outcomes.map(row))}\n`);
-    const wrong = outcomes.flatMap(([{ name }, { shown, late }]) => [
+    const wrong = outcomes.flatMap(([{ name }, { shown, late, silent }]) => [
+      ...silent.map((text) => `  not reported: ${name}: ${text}`),
       ...shown.map((text) => `  lie shown: ${name}: ${text}`),
       ...late.map((text) => `  truth late: ${name}: ${text}`),
     ]);
@@ -48,7 +49,7 @@ const titles: Readonly<Record<Daemon, string>> = {
 
 const columns = ['case', 'wrong, h a product', 'most at once', 'latest median, h', 'errors'];
 
-function row([{ name }, { errors, shown, late }]: [Case, Outcome]): string[] {
+function row([{ name }, { errors, shown, late, silent }]: [Case, Outcome]): string[] {
   const all = subjects.map((subject) => errors[subject]);
   const hours = Math.max(...all.map(({ wrong }) => wrong.hours / Math.max(1, wrong.able)));
   const worst = all.reduce((most, { wrong }) => (wrong.at_once > most.at_once ? wrong : most), { at_once: 0, able: 0 });
@@ -59,7 +60,7 @@ function row([{ name }, { errors, shown, late }]: [Case, Outcome]): string[] {
     hours.toFixed(2),
     worst.at_once === 0 ? '0' : `${worst.at_once} of ${worst.able}`,
     Number.isFinite(latest) ? latest.toFixed(1) : 'never',
-    String(shown.length + late.length),
+    String(shown.length + late.length + silent.length),
   ];
 }
 

@@ -45,12 +45,21 @@ const notBegun = instant(0);
 
 const same: DayStored = { differs: 'nothing', noticed: false };
 
+interface ShownDates {
+  readonly dates: number;
+  readonly lowest_price: number | null;
+  readonly last: string | null;
+}
+
 /** Dates with what is offered on them. */
 export interface DayTable {
   /** From one date to another, both included. */
   stored(of: OfProduct, from: string, to: string): StoredDay[];
-  /** Returns how many dates of a range can be bought, and their lowest price in minor units; null: none is known. */
-  shown(of: OfProduct, from: string, to: string): { readonly dates: number; readonly lowest_price: number | null };
+  /**
+   * Returns how many dates of a range can be bought, their lowest price in minor units (null: none is known), and the last
+   * date that was read, sold out or not (null: none was).
+   */
+  shown(of: OfProduct, from: string, to: string): ShownDates;
   /** A date that is stored as it is now is not written. */
   store(key: DateKey, form: DayForm | undefined, stored: StoredDay | undefined, read: DayRead): DayStored;
   /** Has dates belong to another span. */
@@ -81,19 +90,22 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
   const shown = db.rows(({ product_id, currency, from, to }: Bound<OfProduct & { from: string; to: string }>) =>
     query
       .selectFrom('day')
-      .select(({ fn }) => [fn.countAll<number>().as('dates'), fn.min<number | null>('lowest_price').as('lowest_price')])
+      .select(({ fn }) => [
+        fn.countAll<number>().filterWhere('state', '=', 'available').as('dates'),
+        fn.min<number | null>('lowest_price').filterWhere('state', '=', 'available').as('lowest_price'),
+        fn.max<string | null>('date').as('last'),
+      ])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .where('date', '>=', from)
       .where('date', '<=', to)
-      .where('from_at', '=', notBegun)
-      .where('state', '=', 'available'),
+      .where('from_at', '=', notBegun),
   );
 
   return {
     move: stretches.move,
     stored: (of, from, to) => inRange.all({ ...of, from, to }),
-    shown: (of, from, to) => shown.get({ ...of, from, to }) ?? { dates: 0, lowest_price: null },
+    shown: (of, from, to) => shown.get({ ...of, from, to }) ?? { dates: 0, lowest_price: null, last: null },
     store: (key, form, stored, read) => {
       const begins = venueInstants(read.timezone, key.date);
       const next = form === undefined ? null : slotsOf(form, begins);

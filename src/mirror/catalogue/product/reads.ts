@@ -53,6 +53,8 @@ export interface ProductReads {
   said(of: SaidBy): { readonly document: string | null; readonly from_price: number | null };
   /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
+  /** Returns the key of the first image of a product that stands; null: there is none. */
+  firstImage(product_id: number): string | null;
   /** Returns how many images of these products stand: shown, until their 14 days are over. */
   countImages(product_ids: readonly number[]): number;
   /** Returns all visible products, in ascending order. */
@@ -84,7 +86,9 @@ export function productReads(db: Reads): ProductReads {
   return { ...singleProducts(db), ...offSale(db), ...visibleProducts(db) };
 }
 
-function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 'said' | 'shown' | 'countImages'> {
+function singleProducts(
+  db: Reads,
+): Pick<ProductReads, 'find' | 'isVisible' | 'said' | 'shown' | 'firstImage' | 'countImages'> {
   const texts = db.rows(({ product_id, language }: Bound<Pick<SaidBy, 'product_id' | 'language'>>) =>
     query
       .selectFrom('_product_text')
@@ -144,7 +148,17 @@ function singleProducts(db: Reads): Pick<ProductReads, 'find' | 'isVisible' | 's
   const images = db.values(({ ids }: Bound<{ ids: string }>) =>
     standing.where('i.product_id', 'in', listed<number>(ids)),
   );
+  const first = db.values(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('image')
+      .select('image_key')
+      .where('product_id', '=', product_id)
+      .where('withdrawn_at', 'is', null)
+      .orderBy('position')
+      .limit(1),
+  );
   return {
+    firstImage: (product_id) => first.get({ product_id }) ?? null,
     find: (product_id) => {
       const row = known.get({ product_id });
       if (row === undefined) return null;
@@ -178,7 +192,7 @@ function offSale(db: Reads): Pick<ProductReads, 'datesOffAt'> {
 
 function visibleProducts(
   db: Reads,
-): Omit<ProductReads, 'find' | 'datesOffAt' | 'isVisible' | 'said' | 'shown' | 'countImages'> {
+): Omit<ProductReads, 'find' | 'datesOffAt' | 'isVisible' | 'said' | 'shown' | 'firstImage' | 'countImages'> {
   const visible = query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null);
   const all = db.values(() => visible.orderBy('product_id'));
   const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { type CountedAnswer, Wave, type WaveRule } from '../../../src/domain/evidence/wave.ts';
+
+const noon = Date.UTC(2026, 10, 21, 12);
+const hour = 3_600_000;
+const limit = 5;
+
+/** Answers that lose dates, with the number of dates shown and answered; `item` is their position. */
+type Answer = readonly [shown: number, said: number, mark?: string];
+
+/** Returns the position at which answers become a wave, and the items of that wave; null: they never do. */
+function found(rule: WaveRule, answers: readonly Answer[], apart_ms = 1000, most = limit) {
+  const wave = new Wave<number>();
+  for (const [index, [shown, said, mark]] of answers.entries()) {
+    const marks = mark === undefined ? [] : [{ name: mark, ...rule }];
+    const answer: CountedAnswer<number> = {
+      marks,
+      changed: shown !== said,
+      shown,
+      said,
+      at: noon + index * apart_ms,
+      item: index,
+    };
+    const result = wave.note(answer, () => most);
+    if (result !== null) return { at: index, ...result };
+  }
+  return null;
+}
+
+const times = (count: number, ...some: readonly Answer[]) => Array.from({ length: count }, () => some).flat();
+const amount: WaveRule = { of: 'amount', share: 0.75 };
+const answers: WaveRule = { of: 'answers', share: 0.8 };
+const changes: WaveRule = { of: 'changes', share: 0.6 };
+
+const lost: Answer = [30, 3, 'lost'];
+const kept: Answer = [30, 30];
+
+describe('a wave', () => {
+  it('is found with as many changes as the limit, and names the earlier ones', () => {
+    expect(found(amount, times(9, lost))).toEqual({ at: 4, mark: 'lost', earlier: [0, 1, 2, 3] });
+  });
+
+  it('is found just as soon after any number of ordinary answers', () => {
+    expect(found(amount, [...times(900, kept), ...times(9, lost)])).toMatchObject({
+      at: 904,
+      earlier: [900, 901, 902, 903],
+    });
+  });
+
+  it.each<[string, WaveRule, Answer[], boolean]>([
+    ['fewer changes than the limit', amount, times(4, lost), false],
+    ['losses among answers that lose nothing', amount, times(9, lost, kept, kept, kept, kept), false],
+    ['losses in every other answer', amount, times(9, lost, kept), true],
+    [
+      'four of five answers that change alike',
+      answers,
+      times(9, [9, 5, 'x'], [9, 5, 'x'], [9, 5, 'x'], [9, 5, 'x'], [9, 9]),
+      true,
+    ],
+    ['two of three answers that change alike', answers, times(9, [9, 5, 'x'], [9, 5, 'x'], [9, 9]), false],
+    [
+      'changes to values of their own',
+      changes,
+      Array.from({ length: 40 }, (_, index): Answer => [1, 0, `v${index}`]),
+      false,
+    ],
+    ['changes to one value among answers that do not change', changes, times(9, [1, 0, 'v'], kept, kept, kept), true],
+    ['changes to one value, half of all changes', changes, times(20, [1, 0, 'v'], [1, 0]), false],
+  ])('of %s: %s', (_, rule, some, expected) => {
+    expect(found(rule, some) !== null).toBe(expected);
+  });
+
+  it('is none of changes that came over more than a day', () => {
+    expect(found(changes, times(40, [1, 0, 'v']), 7 * hour)).toBeNull();
+    expect(found(changes, times(40, [1, 0, 'v']), 4 * hour)).not.toBeNull();
+  });
+
+  it('is none where too few records could change', () => {
+    expect(found(changes, times(400, [1, 0, 'v']), 1000, Number.POSITIVE_INFINITY)).toBeNull();
+  });
+
+  it('is found beside thousands of other changes', () => {
+    const others = (of: number) => Array.from({ length: 500 }, (_, index): Answer => [1, 1, `${of} ${index}`]);
+    const some = Array.from({ length: 9 }, (_, index): Answer[] => [...others(index), [1, 0, 'v']]).flat();
+    expect(found(changes, some)).not.toBeNull();
+  });
+});
