@@ -595,6 +595,7 @@ const openPoints: readonly string[] = [
   'Values of expected_reopening',
   'What else moves the sale status',
   'Addresses that the service calls from',
+  'Other forms of a notification',
   'The older notification system',
 ];
 

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { CataloguedError } from '../errors.ts';
 import { counted } from '../format.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
+import { columnsOf } from '../sqlite/columns.ts';
 import { openForReading, schemaVersion, sqliteVersion } from '../sqlite/database-file.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
 import type { ProbeAnswer } from './reader.ts';
@@ -16,7 +17,7 @@ import { olderThan } from './versions.ts';
 const [path = '', user = '', gid] = process.argv.slice(2);
 // Loads what a first connection would load, because the user may not be able to enter the directory of this program.
 sqliteVersion();
-schemaVersion(mirrorFile);
+columnsOf(mirrorFile, schemaVersion(mirrorFile));
 process.send?.(answer());
 
 function answer(): ProbeAnswer {

@@ -23,7 +23,8 @@ export function otherColumns(db: Database.Database, kind: FileKind, version: num
   return null;
 }
 
-function columnsOf(kind: FileKind, version: number): Columns {
+/** Returns the columns of a version. Only the first call reads the steps: one before a change of users lets later ones do without. */
+export function columnsOf(kind: FileKind, version: number): Columns {
   const known = made.get(kind.migrations) ?? [];
   made.set(kind.migrations, known);
   const found = known[version];

@@ -53,7 +53,7 @@ describe.concurrent('a running daemon', () => {
     const unknown = await runHere(['--config', config, 'resync', '--product', '1', '--checkout'], options);
     expect(unknown).toMatchObject({
       code: 64,
-      stderr: expect.stringMatching(/^Error: unknown to the mirror and to the service: product 1\nTry: /),
+      stderr: expect.stringMatching(/^Error: not in the mirror, and unknown to the service: product 1\nTry: /),
     });
 
     const status = await runHere(['--config', config, 'status', '--json'], options);

@@ -125,7 +125,7 @@ describe('a command that a signal stops says so, and what was finished:', () => 
     await asked(probe);
     const { stdout, stderr } = await stoppedBy(probe, 'SIGTERM');
     expect(stdout).toBe('');
-    expect(stderr).toMatch(/: 0 calls of at most 40 were answered; a probe stores nothing\n$/);
+    expect(stderr).toMatch(/: 0 of at most 40 calls were answered; a probe stores nothing\n$/);
   });
 
   it('restore, while it verifies the backup: nothing was changed', async () => {
