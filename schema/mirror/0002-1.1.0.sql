@@ -9,9 +9,9 @@ ALTER TABLE _notice ADD COLUMN awaits TEXT;
 CREATE TABLE _unreadable (
   resource TEXT NOT NULL,           -- as in _record; products: a row of the product list
   member TEXT NOT NULL,             -- dates[].availability
-  product_id INTEGER NOT NULL,
+  product_id INTEGER NOT NULL,      -- 0: a row of the list of experiences or of tags
   edition TEXT NOT NULL,
-  part INTEGER NOT NULL,
+  part INTEGER NOT NULL,            -- as in _record; of an experience or a tag its id
   example TEXT NOT NULL,            -- what was sent, as JSON, cut
   first_at INTEGER NOT NULL,        -- when the first answer was sent that had it so, and the last one
   last_at INTEGER NOT NULL,
@@ -20,7 +20,7 @@ CREATE TABLE _unreadable (
   PRIMARY KEY (resource, member, product_id, edition, part)
 ) STRICT, WITHOUT ROWID;
 --
-CREATE INDEX _unreadable_product ON _unreadable (product_id);
+CREATE INDEX _unreadable_record ON _unreadable (product_id, part);
 
 -- Deliveries since the last good one that nobody understood, at most three, and the first of them: three of one hour are a gap.
 ALTER TABLE _subscription ADD COLUMN not_understood INTEGER NOT NULL DEFAULT 0;

@@ -2,7 +2,7 @@ import type { Instant } from '../clock.ts';
 import type { UnreadableMember } from '../domain/evidence/unreadable.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
-import type { Bound, ExpressionBuilder, Reads, Writes } from '../sqlite/statements.ts';
+import { type Bound, type ExpressionBuilder, type Reads, sql, type Writes } from '../sqlite/statements.ts';
 import { query, type Schema, upsert } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -16,7 +16,7 @@ export interface UnreadReads {
   ofProduct(product_id: number): StoredUnread[];
   /** Returns how many records have a member so: those whose answer was not stored, and those since an instant. */
   claiming(of: OfMember & { readonly since: Instant }): number;
-  /** Returns how many records of a resource were ever read. */
+  /** Returns how many records of a resource, or rows of a list, were ever read. */
   able(resource: Resource): number;
   /** Returns each member that some record has so, the one with the most records first. */
   members(): UnreadableMember[];
@@ -25,10 +25,12 @@ export interface UnreadReads {
 export interface UnreadTable extends UnreadReads {
   note(row: StoredUnread): void;
   drop(row: StoredUnread): void;
-  /** Deletes those of records that no longer exist. */
+  /** Deletes those of records and list rows that no longer exist. */
   prune(): void;
 }
 
+/** Lists, of which each row is judged by itself. */
+const lists = ['products', 'experiences', 'tags'] as const;
 const key = ['resource', 'member', 'product_id', 'edition', 'part'] as const;
 
 export function unreadTable(db: Writes): UnreadTable {
@@ -37,19 +39,36 @@ export function unreadTable(db: Writes): UnreadTable {
     query.deleteFrom('_unreadable').where(isRecord(bound)).where('member', '=', bound.member),
   );
   const prune = db.change(() =>
-    query
-      .deleteFrom('_unreadable')
-      .where('product_id', '<>', 0)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('_product as p')
-              .select('p.product_id')
-              .whereRef('p.product_id', '=', '_unreadable.product_id')
-              .where('p.withdrawn_at', 'is', null),
+    query.deleteFrom('_unreadable').where(({ and, eb, exists, not, or, selectFrom }) => {
+      const records = selectFrom('_record as r')
+        .select('r.part')
+        .whereRef('r.resource', '=', '_unreadable.resource')
+        .whereRef('r.edition', '=', '_unreadable.edition');
+      const product = selectFrom('_product as p')
+        .select('p.product_id')
+        .whereRef('p.product_id', '=', '_unreadable.product_id')
+        .where('p.withdrawn_at', 'is', null);
+      const experience = selectFrom('_experience as e')
+        .select('e.experience_id')
+        .whereRef('e.experience_id', '=', '_unreadable.part');
+      const tag = selectFrom('_tag as t').select('t.tag_id').whereRef('t.tag_id', '=', '_unreadable.part');
+      return or([
+        and([eb('resource', 'in', lists), not(exists(records.where('r.product_id', '=', 0)))]),
+        and([
+          eb('resource', 'not in', lists),
+          not(
+            exists(
+              records
+                .whereRef('r.product_id', '=', '_unreadable.product_id')
+                .whereRef('r.part', '=', '_unreadable.part'),
+            ),
           ),
-        ),
-      ),
+        ]),
+        and([eb('product_id', '<>', 0), not(exists(product))]),
+        and([eb('resource', '=', 'experiences'), not(exists(experience))]),
+        and([eb('resource', '=', 'tags'), not(exists(tag))]),
+      ]);
+    }),
   );
   return {
     ...unreadReads(db),
@@ -99,7 +118,12 @@ export function unreadReads(db: Reads): UnreadReads {
       .where('resource', '=', resource)
       .where('fetched_at', 'is not', null),
   );
-  const able = (resource: Resource) => (resource === 'products' ? products.get() : records.get({ resource })) ?? 0;
+  const experiences = db.values(() =>
+    query.selectFrom('_experience').select(({ fn }) => fn.countAll<number>().as('count')),
+  );
+  const tags = db.values(() => query.selectFrom('_tag').select(({ fn }) => fn.countAll<number>().as('count')));
+  const rows: Readonly<Partial<Record<Resource, typeof products>>> = { products, experiences, tags };
+  const able = (resource: Resource) => rows[resource]?.get() ?? records.get({ resource }) ?? 0;
   // Of the bare columns beside min(), SQLite takes the row of the minimum: the first one that had it so.
   const grouped = db.rows(() =>
     query
@@ -108,7 +132,7 @@ export function unreadReads(db: Reads): UnreadReads {
         'resource',
         'member',
         'example',
-        'product_id',
+        sql<number>`iif(product_id = 0, part, product_id)`.as('id'),
         fn.min<Instant>('first_at').as('since'),
         fn.countAll<number>().as('records'),
         fn.sum<number>('kept').as('kept'),

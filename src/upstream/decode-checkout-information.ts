@@ -17,6 +17,6 @@ export function decodeCheckoutInformation(row: Members): CheckoutInformation {
     throw new WrongShape('additional_information of the checkout information is no object');
   const information = informationShape.read(additional_information ?? {}, texts);
   const [unreadable] = texts.examples ?? [];
-  if (unreadable !== undefined) throw new WrongShape(`${unreadable[0]} is ${unreadable[1]}, no text`);
+  if (unreadable !== undefined) throw new WrongShape(`${unreadable[0]} is ${unreadable[1].example}, no text`);
   return { ...flags, ...information, document: JSON.stringify(row), unread: unread.examples };
 }

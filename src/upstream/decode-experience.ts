@@ -36,6 +36,7 @@ function decodeExperience(json: Members, currency: string, mayPublish: MayPublis
     // without a report.
     images: read.images === null ? null : decodeImages(read.images, mayPublish, unread).images,
     document: JSON.stringify(rest),
+    unread: unread.examples,
   };
 }
 

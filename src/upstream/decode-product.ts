@@ -9,6 +9,7 @@ import {
   placeShape,
   productShape,
   ratingShape,
+  unknownWord,
   unreadableCredit,
   venueShape,
 } from '../domain/service/shapes.ts';
@@ -204,7 +205,7 @@ function isAddress(value: unknown, mayPublish: MayPublish): boolean {
 function decodeImage(image: Members, position: number, unread: UnreadMembers): Image | 'hidden' | null {
   const { credit, ...rights } = imageShape.read(image, unread);
   for (const [name, right] of Object.entries(rights))
-    if (right === 'unknown') unread.note(`images[].${name}`, image[name]);
+    if (right === 'unknown') unread.note(`images[].${name}${unknownWord}`, image[name]);
   if (credit === unreadableCredit || Object.values(rights).includes(false)) return 'hidden';
   const url = sizes.map((size) => image[size]).find((each) => typeof each === 'string' && each !== '');
   const image_key = typeof url !== 'string' ? null : imageKey(url);

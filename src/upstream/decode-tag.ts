@@ -7,13 +7,15 @@ import { decodePage, type Page } from './decode-product.ts';
 /** Decodes a page of the list of tags. */
 export function decodeTagPage(list: ReadRows): Page<Tag> {
   return decodePage(list, (row) => {
-    const { id: tag_id, name, type_name, type_group_name } = tagShape.read(row, new UnreadMembers());
+    const unread = new UnreadMembers();
+    const { id: tag_id, name, type_name, type_group_name } = tagShape.read(row, unread);
     return {
       tag_id,
       name: name || null,
       type_name: type_name || null,
       type_group_name: type_group_name || null,
       document: JSON.stringify(row),
+      unread: unread.examples,
     };
   });
 }

@@ -115,7 +115,7 @@ describe('a fact of the status', () => {
     detail: null,
   });
   const unreadable = {
-    ...{ resource: 'availability', member: 'dates[].availability', example: '"many"', product_id: 7, since },
+    ...{ resource: 'availability', member: 'dates[].availability', example: '"many"', id: 7, since },
     ...{ records: 9, kept: 0, able: 700 },
   };
   const subscription = {

@@ -25,6 +25,7 @@ function putExperiences(
         sent_at: instant(sent_at),
         stale_at: instant(sent_at + 1000),
         reason: 'cadence-elapsed',
+        isUsable: () => true,
       });
   });
 }
@@ -102,6 +103,7 @@ it('a price of an experience is that of the primary currency, and none where the
       now: at,
       stale_at: instant(at + 1000),
       reason: 'cadence-elapsed',
+      isUsable: () => true,
     } as const;
     test.mirror.catalogue.experiences.store([experienceOf(6, { from_price: 900 })], read);
   });

@@ -42,6 +42,7 @@ function storeExperience({ mirror }: TestMirror, experience_id: number, title: s
       sent_at: instant(sent_at),
       stale_at: instant(sent_at + hour),
       reason: 'cadence-elapsed',
+      isUsable: () => true,
     }),
   );
 }

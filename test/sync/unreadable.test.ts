@@ -101,7 +101,7 @@ describe('a date whose count cannot be read', () => {
     expect(after?.days).toBe(before?.days);
     const stale = all<{ product_id: number }>(harness, 'SELECT DISTINCT product_id FROM bookable_days WHERE stale = 1');
     expect(stale).toEqual([{ product_id }]);
-    expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, product_id }]);
+    expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, id: product_id }]);
   });
 });
 
@@ -120,5 +120,74 @@ describe('a new spelling of the list that cannot be read', () => {
     expect(after?.products).toBeGreaterThan(0.7 * (before?.products ?? 0));
     expect(after?.images).toBeGreaterThan(0.7 * (before?.images ?? 0));
     expect(members(harness).map((each) => each.member)).toContain(member);
+  });
+});
+
+/** From now on answers are changed as text, and the lists are read again. */
+async function changed(harness: VirtualHarness, path: RegExp, change: (body: string) => string): Promise<void> {
+  const { faults } = harness.sandbox;
+  const lied = faults.lied.bind(faults);
+  faults.lied = (method, address, body) => {
+    const said = lied(method, address, body);
+    return path.test(address) ? change(said) : said;
+  };
+  requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+  await harness.liveUntil(harness.clock.now() + 30 * minute);
+}
+
+describe('a row of experiences or tags', () => {
+  const counts = (harness: VirtualHarness) =>
+    all<{ titles: number; prices: number; names: number; experiences: number; tags: number }>(
+      harness,
+      `SELECT (SELECT count(*) FROM experiences) AS titles, (SELECT count(from_price) FROM experiences) AS prices,
+        (SELECT count(name) FROM tags) AS names,
+        (SELECT sum(stale) FROM experiences) AS experiences, (SELECT sum(stale) FROM tags) AS tags`,
+    )[0];
+  it('keeps what it showed, as stale, while too many of the list cannot be read, and is named', async () => {
+    await using harness = await filledHarness({ products: 24 });
+    const before = counts(harness);
+    expect(before).toMatchObject({ experiences: 0, tags: 0 });
+    await respelt(harness, 'products', { path: '/(experiences|tags)', member: 'title', body: '7' });
+    await respelt(harness, 'products', { path: '/(experiences|tags)', member: 'name', body: '7' });
+    const after = counts(harness);
+    expect(after?.titles).toBeGreaterThanOrEqual((before?.titles ?? 0) - 1);
+    expect(after?.experiences).toBeGreaterThanOrEqual((before?.titles ?? 0) - 1);
+    expect(after?.names).toBeGreaterThan(0.85 * (before?.names ?? 0));
+    expect(after?.tags).toBeGreaterThan(0.85 * (before?.names ?? 0));
+    expect(members(harness)).toMatchObject([
+      { resource: 'tags', member: 'name', example: '7' },
+      { resource: 'experiences', member: 'title', example: '7' },
+    ]);
+
+    harness.sandbox.faults.clear();
+    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    await harness.liveUntil(harness.clock.now() + 30 * minute);
+    expect(members(harness)).toEqual([]);
+    expect(counts(harness)).toEqual(before);
+  });
+
+  it('is stored where it alone cannot be read, and is named', async () => {
+    await using harness = await filledHarness({ products: 24 });
+    const before = counts(harness);
+    await changed(harness, /\/experiences/, (body) => body.replace(/"from_price":[\d.]+/, '"from_price":"dear"'));
+    expect(counts(harness)).toEqual({ ...before, prices: (before?.prices ?? 0) - 1 });
+    expect(members(harness)).toMatchObject([{ resource: 'experiences', member: 'from_price', records: 1, kept: 0 }]);
+  });
+});
+
+describe('an unknown word for the rights of an image', () => {
+  it.each([
+    ['products', /\/products(\/\d+)?(\?|$)/],
+    ['experiences', /\/experiences/],
+  ])('in all %s is named, hides no image, and fails no read', async (resource, path) => {
+    await using harness = await filledHarness({ products: 24 });
+    const sql = `SELECT (SELECT count(*) FROM images) AS images, (SELECT count(*) FROM experience_images) AS others,
+      (SELECT sum(stale) FROM products) AS products, (SELECT sum(stale) FROM experiences) AS experiences`;
+    const before = all(harness, sql);
+    await changed(harness, path, (body) => body.replaceAll('"alt_text":', '"status":"featured","alt_text":'));
+    expect(all(harness, sql)).toEqual(before);
+    const found = members(harness).find((each) => each.resource === resource);
+    expect(found).toMatchObject({ member: 'images[].status (unknown word)', example: '"featured"', kept: 0 });
+    expect(found?.records).toBeGreaterThan(1);
   });
 });

@@ -90,6 +90,23 @@ function withoutMember(member: string): Planted['plant'] {
   };
 }
 
+/** A member that the service spells otherwise from now on, in all answers. */
+function respelt(rule: {
+  readonly path: string;
+  readonly member: string;
+  as?: string;
+  body?: string;
+}): Planted['plant'] {
+  return (world) => {
+    const mend = fault(world, { kind: 'respelt', ...rule });
+    ask(world);
+    return () => {
+      mend();
+      ask(world);
+    };
+  };
+}
+
 const held = {
   code: 'held',
   times: [20 * minute, 20 * minute, minute],
@@ -217,6 +234,18 @@ export const planted: readonly Planted[] = [
     },
   },
   ...plantedClaims,
+  {
+    failure: 'the places left are written in words',
+    code: 'members-unreadable',
+    times: [20 * minute, hour, minute],
+    plant: respelt({ path: '/availability', member: 'dates[].availability', body: '"many"' }),
+  },
+  {
+    failure: 'image addresses end before the next read',
+    code: 'images-expire',
+    times: [20 * minute, day, 10 * minute],
+    plant: respelt({ path: '/products', member: 'images[].large', as: 'signed' }),
+  },
   {
     failure: 'nothing is read although calls are made',
     code: 'no-progress',

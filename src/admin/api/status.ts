@@ -85,7 +85,7 @@ const mirror = {
       kept: count.meta({ description: 'those whose answers count as failed reads' }),
       able: count,
       example: text,
-      product_id: z.int(),
+      id: z.int().meta({ description: 'the product, experience or tag of the example' }),
       since: instant,
     }),
   ),

@@ -1,3 +1,4 @@
+import type { Examples } from '../service/unread.ts';
 import type { Image } from './image.ts';
 
 /**
@@ -24,4 +25,6 @@ export interface Experience {
   readonly images: readonly Image[] | null;
   /** The service's JSON without `images`: those are shown only by the view `experience_images`, which fails closed. */
   readonly document: string;
+  /** Members that are there and cannot be read, with an example of each; undefined: none. */
+  readonly unread?: Examples | undefined;
 }

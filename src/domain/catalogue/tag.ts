@@ -1,3 +1,5 @@
+import type { Examples } from '../service/unread.ts';
+
 /** A tag of products. Values of an unexpected type are null. */
 export interface Tag {
   readonly tag_id: number;
@@ -8,4 +10,6 @@ export interface Tag {
   readonly type_group_name: string | null;
   /** The service's JSON. */
   readonly document: string;
+  /** Members that are there and cannot be read, with an example of each; undefined: none. */
+  readonly unread?: Examples | undefined;
 }

@@ -1,5 +1,5 @@
 import { number, printable, resourceLabel } from '../../format.ts';
-import { meanwhileOf } from '../service/shapes.ts';
+import { isOnlyReported, meanwhileOf } from '../service/shapes.ts';
 import { limitOf, type Whole } from './claims.ts';
 
 /*
@@ -19,7 +19,8 @@ export interface UnreadableMember {
   /** Records that could have it so. */
   readonly able: number;
   readonly example: string;
-  readonly product_id: number;
+  /** The product, experience or tag of the example. */
+  readonly id: number;
   readonly since: number;
 }
 
@@ -42,24 +43,16 @@ const noticedShare = 0.01;
 
 /**
  * Returns how bad it is: `error`, if answers are failed reads or as many as could be; `warning` from one in a hundred on;
- * else a `line`, which calls for nobody.
+ * else a `line`, which calls for nobody. An unknown word is no error.
  */
-export function unreadableGrade({ records, kept, able }: UnreadableMember): 'error' | 'warning' | 'line' {
-  if (kept > 0 || isNewSpelling({ able, claiming: records })) return 'error';
+export function unreadableGrade({ member, records, kept, able }: UnreadableMember): 'error' | 'warning' | 'line' {
+  if (kept > 0 || (!isOnlyReported(member) && isNewSpelling({ able, claiming: records }))) return 'error';
   return records > noticedShare * able ? 'warning' : 'line';
 }
 
 /** Returns an unreadable member in one clause: how often, with an example, and what happens meanwhile. */
-export function unreadableText({
-  resource,
-  member,
-  records,
-  kept,
-  able,
-  example,
-  product_id,
-}: UnreadableMember): string {
-  const of = product_id === 0 ? '' : ` of product ${product_id}`;
+export function unreadableText({ resource, member, records, kept, able, example, id }: UnreadableMember): string {
+  const of = ` of ${resource === 'experiences' ? 'experience' : resource === 'tags' ? 'tag' : 'product'} ${id}`;
   const meanwhile =
     kept > 0
       ? `${number(kept)} of these answers are failed reads, and what was shown stays, as stale`

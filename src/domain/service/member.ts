@@ -34,7 +34,7 @@ interface Terms<Value> {
   readonly isNeeded: boolean;
   /** True: where it cannot be read, nobody knows how much of its date can be bought. */
   readonly isCount: boolean;
-  /** True: an earlier answer that could be read is always kept, also where only one record has it so. */
+  /** True: an answer without a readable value of it is a failed read if an earlier one had some, even of one record. */
   readonly isKept: boolean;
   /** Other names under which services send it. */
   readonly aliases: readonly string[];
@@ -80,7 +80,7 @@ export class Member<Value, Absent extends null = null> {
     return this.#with({ otherwise, meanwhile });
   }
 
-  /** Counts as a failed read wherever an earlier answer could be read: it would close what is shown. */
+  /** Where no value in an answer can be read, and an earlier one could be, is a failed read: it would close what is shown. */
   get kept(): this {
     return this.#with({ isKept: true });
   }
@@ -330,7 +330,7 @@ export const shown = new Member<boolean | 'unknown'>(
   {
     form: 'shown',
     otherwise: false,
-    meanwhile: 'an unknown word hides nothing; anything else hides the image',
+    meanwhile: 'the image is hidden',
     expected: false,
   },
 );

@@ -33,7 +33,7 @@ export class Shape<Row extends Declared = Declared> {
     const row = members(value, this.row);
     const values: Record<string, unknown> = {};
     for (const [name, path, member] of this.#entries) {
-      const { aliases, isNeeded, isCount, otherwise, form } = member.terms;
+      const { aliases, isNeeded, isCount, isKept, otherwise, form } = member.terms;
       let sent = row[name];
       let outcome = member.read(sent, amount);
       for (const alias of aliases) {
@@ -47,6 +47,7 @@ export class Shape<Row extends Declared = Declared> {
         unread.note(path, sent, isCount);
         outcome = otherwise;
       } else if (outcome === null && isNeeded) throw missing(row, name);
+      else if (isKept && outcome !== null) unread.readable(path);
       values[name] = outcome;
     }
     return values as RowValues<Row>;

@@ -125,7 +125,7 @@ export const dayShape = new Shape('a date', 'dates[].', {
 });
 
 export const slotShape = new Shape('a timeslot', 'dates[].timeslots[].', {
-  time: time.instead(noTime, 'the timeslot is not sold'),
+  time: time.instead(noTime, 'the timeslot is not sold').kept,
   timezone: zone.meanwhile('the zone of its timeslots counts, else that of the product'),
   availability: count.says('places left'),
   variants: list.needed,
@@ -152,7 +152,9 @@ export const subscriptionShape = new Shape('the subscription', '', {
   entity_ids: identifiers,
   change_types: list,
   callback_url: text,
-  status: stateWord.says('whether it works'),
+  status: stateWord
+    .instead('unreadable', 'it is not relied on until a delivery has arrived under it')
+    .says('whether it works'),
 });
 
 /** The rows of each record's answers. */
@@ -160,15 +162,26 @@ const rowsOfAnswers: Readonly<Partial<Record<string, readonly Pick<Shape, 'at'>[
   availability: [availabilityShape, dayShape, slotShape, offerShape, priceShape, variantShape],
   checkout_information: [checkoutShape],
   variants: [variantShape],
+  experiences: [experienceShape, placeShape, ratingShape, imageShape],
+  tags: [tagShape],
 };
 const rowsOfProducts = [productShape, venueShape, placeShape, ratingShape, imageShape];
 
+/** Ends the name under which an unknown word of a member is noted: it hides nothing and fails no read. */
+export const unknownWord = ' (unknown word)';
+
+/** Returns whether a noted member is only reported. */
+export function isOnlyReported(member: string): boolean {
+  return member.endsWith(unknownWord);
+}
+
 /** Returns what happens while a member of an answer cannot be read. */
 export function meanwhileOf(resource: string, member: string): string {
+  if (isOnlyReported(member)) return 'nothing is hidden for it';
   return declarationOf(resource, member)?.terms.meanwhile ?? 'it is NULL';
 }
 
-/** Returns whether an answer with an unreadable member always counts as a failed read, if an earlier one could be read. */
+/** Returns whether an answer without a readable value of a member is always a failed read, if an earlier one had some. */
 export function isAlwaysKept(resource: string, member: string): boolean {
   return declarationOf(resource, member)?.terms.isKept === true;
 }

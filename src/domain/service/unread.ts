@@ -1,12 +1,18 @@
 /** The members of an answer that are there and cannot be read, each with its first value as an example. */
 export class UnreadMembers {
   readonly #examples = new Map<string, string>();
+  readonly #readable = new Set<string>();
   #uncounted = 0;
 
   /** Adds a member by its path, like `dates[].availability`. */
   note(member: string, value: unknown, isCount = false): void {
     if (isCount) this.#uncounted += 1;
     if (!this.#examples.has(member)) this.#examples.set(member, exampleOf(value));
+  }
+
+  /** Records that a value of a member was read. */
+  readable(member: string): void {
+    this.#readable.add(member);
   }
 
   /** Number of counts among the noted values. */
@@ -16,12 +22,21 @@ export class UnreadMembers {
 
   /** Undefined if everything was read. */
   get examples(): Examples | undefined {
-    return this.#examples.size === 0 ? undefined : this.#examples;
+    if (this.#examples.size === 0) return undefined;
+    return new Map(
+      [...this.#examples].map(([member, example]) => [member, { example, isAll: !this.#readable.has(member) }]),
+    );
   }
 }
 
-/** Examples of unreadable members, by path. */
-export type Examples = ReadonlyMap<string, string>;
+/** An unreadable member. `isAll`: no value of it in the answer was read, as far as its declaration asks for that. */
+export interface Unread {
+  readonly example: string;
+  readonly isAll: boolean;
+}
+
+/** Unreadable members, by path. */
+export type Examples = ReadonlyMap<string, Unread>;
 
 const longestExample = 60;
 

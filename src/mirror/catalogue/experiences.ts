@@ -10,7 +10,7 @@ import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { SearchTable } from './search.ts';
-import { type DroppedByWalks, listAbsences } from './walked.ts';
+import { type DroppedByWalks, type IsUsable, listAbsences } from './walked.ts';
 
 interface OfExperience {
   readonly experience_id: number;
@@ -25,6 +25,7 @@ export interface ExperienceReads {
 export interface ExperiencesRead extends FoundBy {
   readonly currency: string;
   readonly stale_at: Instant;
+  readonly isUsable: IsUsable<Experience>;
 }
 
 /** Experiences and the products that they say belong to them. */
@@ -109,17 +110,25 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
     query.selectFrom('_experience').selectAll().where('experience_id', '=', experience_id),
   );
   const put = db.change(upsert('_experience', ['experience_id'], experienceColumns));
+  const outdate = db.change(({ experience_id, stale_at }: Bound<OfExperience & { stale_at: Instant }>) =>
+    query.updateTable('_experience').set({ stale_at }).where('experience_id', '=', experience_id),
+  );
   const link = links(db);
   const told = telling(db, changes);
 
   function storeOne(
-    { product_ids, images: read, ...experience }: Experience,
-    { currency, sent_at, stale_at }: ExperiencesRead,
+    entry: Experience,
+    { currency, sent_at, stale_at, isUsable }: ExperiencesRead,
     { differs }: ReturnType<typeof told>,
   ): boolean {
+    const { product_ids, images: read, unread: _, ...experience } = entry;
     const { experience_id, title, document } = experience;
     const row = one.get({ experience_id });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
+    if (!isUsable(entry, row !== undefined)) {
+      outdate.run({ experience_id, stale_at: sent_at });
+      return false;
+    }
     const images = read === null ? (row?.images ?? '[]') : storedImages(read);
     const images_verified_at = read === null ? (row?.images_verified_at ?? null) : sent_at;
     const document_hash = hash('sha256', document + images, 'base64url');

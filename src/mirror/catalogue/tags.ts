@@ -6,7 +6,7 @@ import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { type DroppedByWalks, listAbsences } from './walked.ts';
+import { type DroppedByWalks, type IsUsable, listAbsences } from './walked.ts';
 
 /** Queries about tags. */
 export interface TagReads {
@@ -18,6 +18,7 @@ export interface TagReads {
 export interface TagsRead extends FoundBy {
   readonly language: string;
   readonly stale_at: Instant;
+  readonly isUsable: IsUsable<Tag>;
 }
 
 /** Tags, and their names in each language. */
@@ -62,15 +63,24 @@ export function tagTables(db: Writes, { changes }: { readonly changes: ChangeTab
       ['name', 'type_name', 'type_group_name', 'document', 'checked_at', 'changed_at', 'stale_at'],
     ),
   );
+  const outdate = db.change(
+    ({ tag_id, language, stale_at }: Bound<Pick<Tables['_tag'], 'tag_id' | 'language' | 'stale_at'>>) =>
+      query.updateTable('_tag').set({ stale_at }).where('tag_id', '=', tag_id).where('language', '=', language),
+  );
   const drop = db.change(({ tag_id }: Bound<Pick<Tables['_tag'], 'tag_id'>>) =>
     query.deleteFrom('_tag').where('tag_id', '=', tag_id),
   );
   const reads = tagReads(db);
   const absences = listAbsences(db, 'tags', named);
 
-  function storeOne(tag: Tag, { language, sent_at, stale_at }: TagsRead): boolean {
-    const row = one.get({ tag_id: tag.tag_id, language });
+  function storeOne(tag: Tag, { language, sent_at, stale_at, isUsable }: TagsRead): boolean {
+    const { tag_id } = tag;
+    const row = one.get({ tag_id, language });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
+    if (!isUsable(tag, row !== undefined)) {
+      outdate.run({ tag_id, language, stale_at: sent_at });
+      return false;
+    }
     const isChanged = row?.document !== tag.document;
     const changed_at = isChanged ? sent_at : row.changed_at;
     put.run({ ...tag, language, checked_at: sent_at, changed_at, stale_at });

@@ -33,6 +33,9 @@ export interface ListAbsences {
   gone(walk: CompleteWalk, stored: number): { readonly missing: number; readonly ids: readonly number[] };
 }
 
+/** Decides whether an entry is stored; else the one that is shown stays, as stale. `isKnown`: one is shown. */
+export type IsUsable<Entry> = (entry: Entry, isKnown: boolean) => boolean;
+
 /** A list without reads of its entries: its walks alone decide which are gone. */
 export interface DroppedByWalks {
   /** Drops what this and enough earlier walks lack; returns how many were missing, and how many of them are dropped. */

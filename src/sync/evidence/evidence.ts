@@ -40,7 +40,7 @@ import { Wave } from '../../domain/evidence/wave.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
-import { isAlwaysKept } from '../../domain/service/shapes.ts';
+import { isAlwaysKept, isOnlyReported } from '../../domain/service/shapes.ts';
 import type { Examples } from '../../domain/service/unread.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
@@ -235,11 +235,11 @@ export class Evidence implements ClaimJudge {
     for (const row of stored.values()) if (unread?.has(row.member) !== true) table.drop(row);
     if (unread === undefined) return null;
     const { resource } = record;
-    const rows = [...unread].map(([member, example]) => {
+    const rows = [...unread].map(([member, { example }]) => {
       const before = stored.get(member);
       const first_at = before?.first_at ?? sent_at;
       // What was never readable is not lost, and what was stored so is no news.
-      const kept = (before?.kept ?? (isRead ? 1 : 0)) as 0 | 1;
+      const kept = isOnlyReported(member) ? 0 : ((before?.kept ?? (isRead ? 1 : 0)) as 0 | 1);
       return { ...keyOf(record), member, example, first_at, last_at: sent_at, kept };
     });
     for (const row of rows) table.note(row);
@@ -247,7 +247,7 @@ export class Evidence implements ClaimJudge {
     const [lost] = rows.filter(
       ({ member, kept }) =>
         kept === 1 &&
-        (isAlwaysKept(resource, member) ||
+        ((unread.get(member)?.isAll === true && isAlwaysKept(resource, member)) ||
           isNewSpelling({ able: this.#ableToRead(resource), claiming: table.claiming({ resource, member, since }) })),
     );
     if (lost === undefined) {

@@ -10,6 +10,7 @@ import {
 import { failureOf } from '../../domain/conditions/outcome.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
+import type { Unread } from '../../domain/service/unread.ts';
 import { type Dates, daysBetween } from '../../domain/time/dates.ts';
 import { offsetOn } from '../../domain/time/venue.ts';
 import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
@@ -152,7 +153,7 @@ class WindowRead {
   #changed = false;
   readonly #noticed: string[] = [];
   /** Members that its answers had and that cannot be read, with an example of each. */
-  readonly #unread = new Map<string, string>();
+  readonly #unread = new Map<string, Unread>();
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
   #look: Due | null = null;
 
@@ -239,9 +240,10 @@ class WindowRead {
     if (reading.kind !== 'read' && answered_at === null) return null;
     const record = this.#record;
     if (reading.kind === 'read') {
-      for (const [member, example] of reading.value.unread ?? []) this.#unread.set(member, example);
+      for (const [member, unread] of reading.value.unread ?? []) this.#unread.set(member, unread);
       const contradiction = contradictedZone(reading.value, mirror.catalogue.zones.own(record.product_id));
-      if (contradiction !== null) this.#unread.set('dates[].timeslots[].timezone', contradiction);
+      if (contradiction !== null)
+        this.#unread.set('dates[].timeslots[].timezone', { example: contradiction, isAll: false });
     }
     const all = this.#unread.size === 0 ? undefined : this.#unread;
     if (all === undefined && mirror.evidence.unread.ofRecord(record).length === 0) return null;

@@ -23,6 +23,8 @@ export async function walkExperiences(ports: SyncPorts, record: RecordFacts, sig
         sent_at,
         stale_at: instant(sent_at + cadence),
         reason: record.due_reason,
+        isUsable: ({ experience_id, unread }: Experience, isRead: boolean) =>
+          ports.evidence.judgeUnread({ ...record, part: experience_id }, unread, { sent_at, isRead }) === null,
       };
       return mirror.catalogue.experiences.store(entries, read);
     },

@@ -28,6 +28,8 @@ export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: Ab
         sent_at,
         stale_at,
         reason: record.due_reason,
+        isUsable: ({ tag_id, unread }, isRead) =>
+          ports.evidence.judgeUnread({ ...record, part: tag_id }, unread, { sent_at, isRead }) === null,
       });
     },
     finished: (end) => {
