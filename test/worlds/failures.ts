@@ -100,8 +100,10 @@ function respelt(rule: {
   return (world) => {
     const mend = fault(world, { kind: 'respelt', ...rule });
     ask(world);
-    return () => {
+    return async () => {
       mend();
+      // A walk ends what was noted before it began.
+      await liveFor(world, second, second);
       ask(world);
     };
   };
@@ -243,7 +245,7 @@ export const planted: readonly Planted[] = [
   {
     failure: 'image addresses end before the next read',
     code: 'images-expire',
-    times: [20 * minute, day, 10 * minute],
+    times: [20 * minute, hour, minute],
     plant: respelt({ path: '/products', member: 'images[].large', as: 'signed' }),
   },
   {
