@@ -10,7 +10,7 @@ import type { RowAnswer } from '../domain/service/adapter.ts';
 import { amountsIn, besideClock, endOfDay, noTime, type ReadAmount } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
 import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
-import { UnreadMembers } from '../domain/service/unread.ts';
+import { storable, UnreadMembers } from '../domain/service/unread.ts';
 import { addDays, datesBetween, earlier, isDate, later } from '../domain/time/dates.ts';
 import { offsetOn } from '../domain/time/venue.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
@@ -33,7 +33,7 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
   const said = availabilityShape.read(answer, unread);
   const days = new Map<string, DayForm>();
   const asked: Asked = { ...question, amount: amountsIn(question.currency), unread, met: noneMet(), moved: new Map() };
-  const unlimited = unread.uncounted > 0 ? { max_tickets_per_order: answer.max_tickets_per_order } : null;
+  const unlimited = unread.uncounted > 0 ? { max_tickets_per_order: storable(answer.max_tickets_per_order) } : null;
   const uncounted = new Set<string>();
   let named = null as AvailabilityAnswer['named'];
   for (const element of said.dates) {

@@ -172,9 +172,10 @@ export function decodeImages(
   let expire_at: number | undefined;
   for (const [position, sent] of list.entries()) {
     const image = members(sent, 'an image');
+    const said = imageShape.read(image, unread);
     if (!isPublishable(image, mayPublish)) refused += 1;
     else {
-      const decoded = decodeImage(image, position, unread);
+      const decoded = decodeImage(image, said, { position, unread });
       if (decoded === 'hidden') hidden += 1;
       if (decoded === null || decoded === 'hidden' || first.has(decoded.image_key)) continue;
       first.set(decoded.image_key, decoded);
@@ -202,12 +203,15 @@ function isAddress(value: unknown, mayPublish: MayPublish): boolean {
  * Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). Null for one
  * without an address, and for one that must not be shown: withdrawn, or with a credit that nobody can read.
  */
-function decodeImage(image: Members, position: number, unread: UnreadMembers): Image | 'hidden' | null {
-  const { credit, ...rights } = imageShape.read(image, unread);
+function decodeImage(
+  image: Members,
+  { credit, small, medium, large, extra_large, ...rights }: ReturnType<typeof imageShape.read>,
+  { position, unread }: { readonly position: number; readonly unread: UnreadMembers },
+): Image | 'hidden' | null {
   for (const [name, right] of Object.entries(rights))
     if (right === 'unknown') unread.note(`images[].${name}${unknownWord}`, image[name]);
   if (credit === unreadableCredit || Object.values(rights).includes(false)) return 'hidden';
-  const url = sizes.map((size) => image[size]).find((each) => typeof each === 'string' && each !== '');
-  const image_key = typeof url !== 'string' ? null : imageKey(url);
+  const url = large || medium || extra_large || small;
+  const image_key = url === null ? null : imageKey(url);
   return image_key === null ? null : { image_key, position, credit, document: JSON.stringify(image) };
 }

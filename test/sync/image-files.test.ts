@@ -147,6 +147,30 @@ describe('image files', () => {
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
+  it('are not fetched again, and no change is announced, where only the signature of an address differs', async () => {
+    await using harness = await imageHarness({ sizes: ['large'] });
+    await harness.settle();
+    await readAgain(harness);
+    const changes = () => harness.rows("SELECT kind, detail FROM _change WHERE kind LIKE 'image%' ORDER BY seq");
+    const before = changes();
+    const expiry = () =>
+      harness.daemon.mirror.status.outcomes.all().find(({ operation }) => operation === 'image-expiry') ?? null;
+    expect(expiry()).toBeNull();
+    harness.sandbox.faults.add({ kind: 'respelt', path: '/products', member: 'images[].large', as: 'signed' });
+    harness.images.forget();
+    await readAgain(harness);
+    await harness.settle();
+    const urls = harness.rows<{ large_url: string }>('SELECT large_url FROM images');
+    expect(urls.every(({ large_url }) => large_url.includes('Signature='))).toBe(true);
+    expect(harness.images.requests()).toBe(0);
+    expect(changes()).toEqual(before);
+    expect(expiry()).toMatchObject({ affected: 6 });
+
+    harness.sandbox.faults.clear();
+    await readAgain(harness);
+    expect(expiry()?.failed_at).toBeNull();
+  });
+
   it('of an image that is withdrawn go with the next minute, also after files were switched off', async () => {
     await using harness = await imageHarness();
     await harness.settle();

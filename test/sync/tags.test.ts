@@ -133,7 +133,7 @@ it('a row of the list of tags without a usable id is refused, and other members 
   expect(tag).toMatchObject({ tag_id: 7, name: null, type_name: null, type_group_name: null });
   expect(JSON.parse(tag?.document ?? '')).toMatchObject({ name: 9, order: 1 });
   expect(decoded({ name: 'No id' }, { id: 'x' }, { id: 3, name: 'Good' })).toMatchObject({
-    rejected: [expect.stringContaining('row without id'), expect.stringContaining('no usable identifier')],
+    rejected: [expect.stringContaining('row without id'), expect.stringContaining('no usable id')],
     entries: [{ tag_id: 3, name: 'Good' }],
   });
 });

@@ -42,6 +42,12 @@ function shown(harness: VirtualHarness) {
   return slot;
 }
 
+/** A product of a city whose dates can be bought. */
+function shownProduct(harness: VirtualHarness, city_id: number): number | undefined {
+  const sql = `SELECT product_id FROM bookable_days JOIN products USING (product_id) WHERE city_id = ${city_id} LIMIT 1`;
+  return all<{ product_id: number }>(harness, sql)[0]?.product_id;
+}
+
 async function check(harness: VirtualHarness) {
   const { product_id, date, time, variant_id } = shown(harness);
   await using ports = checkPorts(harness.daemon);
@@ -172,6 +178,50 @@ describe('a row of experiences or tags', () => {
     await changed(harness, /\/experiences/, (body) => body.replace(/"from_price":[\d.]+/, '"from_price":"dear"'));
     expect(counts(harness)).toEqual({ ...before, prices: (before?.prices ?? 0) - 1 });
     expect(members(harness)).toMatchObject([{ resource: 'experiences', member: 'from_price', records: 1, kept: 0 }]);
+  });
+});
+
+describe('the zone of a product', () => {
+  it('that alone cannot be read is that of its city, and a contradiction of its timeslots is named', async () => {
+    await using harness = await filledHarness({ products: 24 });
+    const products = all<{ product_id: number; city_id: number; timezone: string }>(
+      harness,
+      "SELECT product_id, city_id, timezone FROM products WHERE language = 'en'",
+    );
+    const found = products.find(
+      ({ product_id, city_id, timezone }) =>
+        timezone !== null &&
+        products.filter((each) => each.city_id === city_id).length > 1 &&
+        products.every((each) => each.city_id !== city_id || each.timezone === timezone) &&
+        product_id === shownProduct(harness, city_id),
+    );
+    if (found === undefined) throw new Error('no city has two products');
+    const { product_id, timezone } = found;
+    const lied = harness.sandbox.faults.lied.bind(harness.sandbox.faults);
+    await changed(harness, /\/products(\/\d+)?(\?|$)/, (body) =>
+      JSON.stringify(JSON.parse(body), function (this: { id?: unknown }, name, value) {
+        return name === 'timezone' && Number(this.id) === product_id ? 'Mars/Phobos' : value;
+      }),
+    );
+    expect(all(harness, `SELECT DISTINCT timezone FROM products WHERE product_id = ${product_id}`)).toEqual([
+      { timezone },
+    ]);
+    expect(members(harness)).toContainEqual(
+      expect.objectContaining({ resource: 'products', member: 'timezone', id: product_id, kept: 0 }),
+    );
+    harness.sandbox.faults.lied = lied;
+    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    await harness.liveUntil(harness.clock.now() + 30 * minute);
+
+    const path = `/products/${product_id}/availability`;
+    await respelt(harness, 'availability', {
+      path,
+      member: 'dates[].timeslots[].timezone',
+      body: '"Pacific/Kiritimati"',
+    });
+    expect(members(harness)).toContainEqual(
+      expect.objectContaining({ member: 'dates[].timeslots[].timezone', id: product_id, kept: 0 }),
+    );
   });
 });
 

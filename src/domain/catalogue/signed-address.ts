@@ -1,5 +1,3 @@
-import { isMembers } from '../values/members.ts';
-
 /*
  * Addresses of images that are signed for a while. The signature and the expiry differ in each answer, and say nothing
  * about the image.
@@ -9,12 +7,12 @@ import { isMembers } from '../values/members.ts';
 const signing =
   /^(expires?|expiry|exp|signature|sig|sign|s|e|se|st|sp|sv|sr|ske|sks|skt|skv|skoid|sktid|token|hmac|hash|policy|key-pair-id|hdnts|hdnea|verify|x-(amz|goog)-.+|googleaccessid|awsaccesskeyid)$/i;
 
-/** Returns the JSON of an image without what signs its addresses. */
+/** Returns the JSON of an image, or of a list of images, without what signs their addresses. */
 export function unsigned(document: string): string {
   if (!document.includes('?')) return document;
-  const image: unknown = JSON.parse(document);
-  if (!isMembers(image)) return document;
-  return JSON.stringify(image, (_, value: unknown) => (typeof value === 'string' ? withoutSignature(value) : value));
+  return JSON.stringify(JSON.parse(document), (_, value: unknown) =>
+    typeof value === 'string' ? withoutSignature(value) : value,
+  );
 }
 
 function withoutSignature(text: string): string {

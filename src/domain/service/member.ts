@@ -300,7 +300,7 @@ function creditOf(value: unknown, depth: number): MemberOutcome<string> {
   if (depth === 0) return unreadable;
   if (Array.isArray(value)) {
     const all = value.map((each) => creditOf(each, depth - 1));
-    if (all.includes(unreadable)) return unreadable;
+    if (all.includes(unreadable) || (all.length > 0 && all.every((each) => each === null))) return unreadable;
     return all.filter((each) => each !== null).join(', ') || null;
   }
   if (!isMembers(value)) return unreadable;

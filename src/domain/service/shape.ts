@@ -1,6 +1,6 @@
 import { isMembers, type Members, memberNames } from '../values/members.ts';
-import { type Member, type ReadAmount, unreadable } from './member.ts';
-import { exampleOf, type UnreadMembers } from './unread.ts';
+import { identifier, type Member, type ReadAmount, unreadable } from './member.ts';
+import { exampleOf, storable, type UnreadMembers } from './unread.ts';
 
 /** An answer that is JSON, but not what the endpoint specifies: a failed read, and the old copy stays. */
 export class WrongShape extends Error {
@@ -48,6 +48,11 @@ export class Shape<Row extends Declared = Declared> {
         outcome = otherwise;
       } else if (outcome === null && isNeeded) throw missing(row, name);
       else if (isKept && outcome !== null) unread.readable(path);
+      // One id of a list that cannot be read is left out, and named.
+      if (form === 'ids' && outcome !== null && outcome !== otherwise && Array.isArray(sent)) {
+        const leftOut = (sent as readonly unknown[]).find((each) => identifier.read(each) === unreadable);
+        if (leftOut !== undefined) unread.note(`${path}[]`, leftOut);
+      }
       values[name] = outcome;
     }
     return values as RowValues<Row>;
@@ -65,7 +70,12 @@ export class Shape<Row extends Declared = Declared> {
       if (!Object.hasOwn(row, name)) continue;
       if (Object.hasOwn(this.members, name) && (row[name] == null || values[name] !== null)) continue;
       rest ??= {};
-      Object.defineProperty(rest, name, { value: row[name], enumerable: true, configurable: true, writable: true });
+      Object.defineProperty(rest, name, {
+        value: storable(row[name]),
+        enumerable: true,
+        configurable: true,
+        writable: true,
+      });
     }
     return rest;
   }

@@ -60,7 +60,12 @@ export const ratingShape = new Shape('the rating', 'ratings.', { average: measur
 /** Stands for a credit that cannot be read: an image whose credit nobody can show is not shown. */
 export const unreadableCredit = '';
 
+const address = text.optional.meanwhile('the image is hidden');
 export const imageShape = new Shape('an image', 'images[].', {
+  small: address,
+  medium: address,
+  large: address,
+  extra_large: address,
   credit: credit.or('credits').optional.instead(unreadableCredit, 'the image is hidden'),
   status: shown,
   published: shown,
@@ -178,7 +183,7 @@ export function isOnlyReported(member: string): boolean {
 /** Returns what happens while a member of an answer cannot be read. */
 export function meanwhileOf(resource: string, member: string): string {
   if (isOnlyReported(member)) return 'nothing is hidden for it';
-  return declarationOf(resource, member)?.terms.meanwhile ?? 'it is NULL';
+  return declarationOf(resource, member)?.terms.meanwhile ?? (member.endsWith('[]') ? 'it is left out' : 'it is NULL');
 }
 
 /** Returns whether an answer without a readable value of a member is always a failed read, if an earlier one had some. */

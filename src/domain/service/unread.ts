@@ -1,3 +1,5 @@
+import { nearestNumber } from '../values/exact-json.ts';
+
 /** The members of an answer that are there and cannot be read, each with its first value as an example. */
 export class UnreadMembers {
   readonly #examples = new Map<string, string>();
@@ -30,18 +32,24 @@ export class UnreadMembers {
 }
 
 /** An unreadable member. `isAll`: no value of it in the answer was read, as far as its declaration asks for that. */
-export interface Unread {
+export interface UnreadValue {
   readonly example: string;
   readonly isAll: boolean;
 }
 
 /** Unreadable members, by path. */
-export type Examples = ReadonlyMap<string, Unread>;
+export type Examples = ReadonlyMap<string, UnreadValue>;
+
+/** Returns a number beyond any double as text: as a number it would be stored as null, which stands for none. */
+export function storable(value: unknown): unknown {
+  const number = nearestNumber(value);
+  return typeof number === 'number' && !Number.isFinite(number) ? String(number) : value;
+}
 
 const longestExample = 60;
 
 /** Returns a value as people see it in a condition. */
 export function exampleOf(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'nothing';
+  const text = JSON.stringify(storable(value)) ?? 'nothing';
   return text.length <= longestExample ? text : `${text.slice(0, longestExample - 1)}…`;
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import type { Experience } from '../../domain/catalogue/experience.ts';
 import { type Image, mayShow } from '../../domain/catalogue/image.ts';
+import { unsigned } from '../../domain/catalogue/signed-address.ts';
 import { slugOf } from '../../domain/catalogue/slug.ts';
 import { differing, noProduct } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
@@ -131,7 +132,7 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
     }
     const images = read === null ? (row?.images ?? '[]') : storedImages(read);
     const images_verified_at = read === null ? (row?.images_verified_at ?? null) : sent_at;
-    const document_hash = hash('sha256', document + images, 'base64url');
+    const document_hash = hash('sha256', document + unsigned(images), 'base64url');
     const changed = row?.document_hash !== document_hash;
     const changed_at = changed ? sent_at : (row?.changed_at ?? sent_at);
     const next = {
@@ -142,7 +143,8 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
     const verified_at = row?.images_verified_at ?? null;
     const wereHidden = read !== null && read.length > 0 && (verified_at === null || !mayShow(verified_at, sent_at));
     // Stored in another currency, or by a version that took less out of the same document; or its images are shown again.
-    if (!changed && (wereHidden || differing(row, next, saidColumns).length > 0)) differs(experience_id, [], 'other');
+    if (!changed && (wereHidden || differing(withoutSignatures(row), withoutSignatures(next), saidColumns).length > 0))
+      differs(experience_id, [], 'other');
     if (!changed) return false;
     const named = row?.title !== title;
     if (named) search.venueChanged(experience_id);
@@ -162,6 +164,11 @@ function stored(db: Writes, { search, changes }: Ports): Pick<ExperienceTables, 
       return changed.some(Boolean);
     },
   };
+}
+
+/** Another signature of an image address is stored, and is no change. */
+function withoutSignatures<Row extends { readonly images: string }>(row: Row): Row {
+  return { ...row, images: unsigned(row.images) };
 }
 
 /** Returns images as the view `experience_images` takes them apart. */

@@ -29,6 +29,7 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
   const stored = db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
     query.selectFrom('image').selectAll().where('product_id', '=', product_id),
   );
+  const readdress = readdressing(db);
   const put = putting(db);
   const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: Instant }>) =>
     query
@@ -61,7 +62,10 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
         const of = { product_id, image_key };
         put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
         // Another signature of the same address is stored, and is no change.
-        if (row?.withdrawn_at === null && row.position === image.position && isSame(row, image)) continue;
+        if (row?.withdrawn_at === null && row.position === image.position && isSame(row, image)) {
+          readdress.run({ ...of, document: image.document });
+          continue;
+        }
         if (row !== undefined && row.credit !== credit) ledger.credited(of, { old: row.credit, new: credit }, sent_at);
         if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
         else if (row.credit !== credit && !hidden)
@@ -82,6 +86,18 @@ export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger
       return changed;
     },
   };
+}
+
+/** Gives the files of an image its addresses with another signature. They are not fetched again for it. */
+function readdressing(db: Writes) {
+  return db.change(({ product_id, image_key, document }: Bound<Pick<Row, 'product_id' | 'image_key' | 'document'>>) =>
+    query
+      .updateTable('_image_file')
+      .set((of) => ({ url: sql<string>`json_extract(${document}, '$.' || ${of.ref('size')})` }))
+      .where('product_id', '=', product_id)
+      .where('image_key', '=', image_key)
+      .where((of) => sql<boolean>`json_type(${document}, '$.' || ${of.ref('size')}) = 'text'`),
+  );
 }
 
 /** Columns of an image that come from its document. */

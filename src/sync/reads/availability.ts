@@ -10,7 +10,7 @@ import {
 import { failureOf } from '../../domain/conditions/outcome.ts';
 import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import type { Unread } from '../../domain/service/unread.ts';
+import type { UnreadValue } from '../../domain/service/unread.ts';
 import { type Dates, daysBetween } from '../../domain/time/dates.ts';
 import { offsetOn } from '../../domain/time/venue.ts';
 import type { AnswerMeta } from '../../mirror/catalogue/dates/answer-meta.ts';
@@ -153,7 +153,7 @@ class WindowRead {
   #changed = false;
   readonly #noticed: string[] = [];
   /** Members that its answers had and that cannot be read, with an example of each. */
-  readonly #unread = new Map<string, Unread>();
+  readonly #unread = new Map<string, UnreadValue>();
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
   #look: Due | null = null;
 

@@ -14,7 +14,8 @@ export function judge(asked: Case, trial: Trial, meant: Trial | null): string[] 
   if (is === 'unreadable') {
     if (verdict === 'holds') wrong.push('a check says holds');
     if (said.length === 0) wrong.push('silent');
-    if (asked.scope === 'all') wrong.push(...closed(before, after));
+    // A word for a sale status that nobody knows closes its product, up to the limit of records that may change alike.
+    if (asked.scope === 'all' && !asked.path.endsWith('sale_status')) wrong.push(...closed(before, after));
   }
   if (is === 'read' && meant !== null) wrong.push(...otherThan(meant, trial));
   return wrong;

@@ -40,7 +40,6 @@ const image = {
   extra_large: 'address',
   alt_text: 'text',
   credit: 'credit',
-  credits: 'credit',
   published: 'published',
   visible: 'published',
   status: 'published',
