@@ -48,6 +48,7 @@ const places: readonly Spelling[] = [
   [{ left: 7 }, 'unreadable', everywhere],
   [true, 'unreadable'],
   [1e21, 'unreadable'],
+  [JSON.rawJSON('1e400'), 'unreadable'],
 ];
 const limits: readonly Spelling[] = [
   ['0', number(0)],
@@ -58,6 +59,7 @@ const limits: readonly Spelling[] = [
   ['unlimited', 'unreadable', everywhere],
   [2.5, 'unreadable'],
   [{ max: 4 }, 'unreadable'],
+  [JSON.rawJSON('1e400'), 'unreadable'],
 ];
 const money: readonly Spelling[] = [
   [39.989999999999995, same(39.99), everywhere],
@@ -166,6 +168,9 @@ const table: readonly (readonly [AnswerName, path: string, spellings: readonly S
   ['availability', 'sales_enabled', [...flags.map(([value, means]): Spelling => [value, means, ['product']]), ['maybe', 'unreadable', ['product', 'all']], [2, 'unreadable', ['product']], [{}, 'unreadable', ['product', 'all']]]],
   ['checkout_information', 'has_timeslots', [...flags, ['sometimes', 'unreadable', everywhere], [[true], 'unreadable']]],
   ['product', 'product.price', money.slice(0, 8)],
+  ['products', 'products[].tag_ids[]', [['39,99', 'unreadable'], ['x', 'unreadable', everywhere]]],
+  ['experiences', 'experiences[].images[].large', [[{}, 'unreadable']]],
+  ['experiences', 'experiences[].images[].status', [['featured', 'told', everywhere]]],
   ['product', 'product.images[].published', rights],
   ['product', 'product.images[].visible', rights.slice(1, 4)],
   ['product', 'product.images[].status', [['unpublished', 'hidden', everywhere], ['Withdrawn', 'hidden'], ['published', 'unchanged'], ['featured', 'told', everywhere]]],
