@@ -30,21 +30,21 @@ const slot = (time: number | string, price: number | null, places: number | null
   ],
 ];
 
-/** Forms of every kind that a time can pass in. */
+/** Forms of every kind that a time can pass in. None names a time zone: that of the product counts. */
 const forms: Readonly<Record<string, DayForm>> = {
-  'one time': [5, 'UTC', [slot(540, 900)]],
+  'one time': [5, null, [slot(540, 900)]],
   'times from midnight to midnight': [
     20,
-    'UTC',
+    null,
     [slot(0, 500), slot(90, 800), slot(150, 900), slot(540, 1500), slot(1439, 700)],
   ],
-  'a whole day beside a time': [8, 'UTC', [slot(150, 900), slot(-1, 2500, 3)]],
-  'a word of the service': [5, 'UTC', [slot(540, 900), ['evening', 2, [[1, 2, 4000]]]]],
-  'the last time sold out': [5, 'UTC', [slot(150, 900), slot(1290, 900, 0)]],
-  'free, and then not': [10, 'UTC', [slot(150, 0), slot(600, 0), slot(1200, 900)]],
+  'a whole day beside a time': [8, null, [slot(150, 900), slot(-1, 2500, 3)]],
+  'a word of the service': [5, null, [slot(540, 900), ['evening', 2, [[1, 2, 4000]]]]],
+  'the last time sold out': [5, null, [slot(150, 900), slot(1290, 900, 0)]],
+  'free, and then not': [10, null, [slot(150, 0), slot(600, 0), slot(1200, 900)]],
   'no counts and no prices': [null, null, [slot(150, null, null), slot(600, null, null)]],
-  'sold out as a whole': [0, 'UTC', [slot(150, 900), slot(600, 900)]],
-  'no times at all': [4, 'UTC', []],
+  'sold out as a whole': [0, null, [slot(150, 900), slot(600, 900)]],
+  'no times at all': [4, null, []],
 };
 const names = Object.keys(forms);
 
