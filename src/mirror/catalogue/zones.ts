@@ -20,8 +20,8 @@ export interface ZoneTable {
   own(product_id: number): string | null;
   /** Returns the zone of most products of a city; null: none is known. */
   ofCity(city_id: number): string | null;
-  /** Moves a product into the zone that its timeslots name. */
-  move(product_id: number, timezone: string, now: Instant): void;
+  /** Moves a product into the zone that its timeslots name. Returns whether it was in another one. */
+  move(product_id: number, timezone: string, now: Instant): boolean;
 }
 
 export function zoneTable(db: Writes): ZoneTable {
@@ -93,7 +93,7 @@ export function zoneTable(db: Writes): ZoneTable {
     ofCity: (city_id) => ofCity.get({ city_id }) ?? null,
     move: (product_id, timezone, now) => {
       add(timezone, now);
-      move.run({ product_id, timezone });
+      return move.run({ product_id, timezone }).changes > 0;
     },
     write,
     renew: (now) => {

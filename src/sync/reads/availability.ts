@@ -382,7 +382,11 @@ class WindowRead {
     // not listed.
     if (part === 0) mirror.catalogue.availability.prune({ product_id, currency }, today);
     const zone = zoneIn(reading.value);
-    if (zone !== null) mirror.catalogue.zones.move(product_id, zone, now);
+    if (zone !== null && mirror.catalogue.zones.move(product_id, zone, now) && mirror.changes.tellsFirstReads())
+      mirror.changes.add(
+        { product_id, kind: 'product_changed', detail: { fields: ['timezone'] } },
+        { sent_at, reason },
+      );
     const days = mirror.catalogue.availability.store(meta, reading.value);
     const listed = mirror.catalogue.availability.variantIds(product_id);
     const spoken = [...known, ...reading.value.variants.map(({ variant_id }) => variant_id)];
