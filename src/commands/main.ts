@@ -4,8 +4,7 @@ import { writeRefusal } from '../files/write-refusal.ts';
 import { printableOutput } from '../format.ts';
 import { version } from '../package.ts';
 import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts';
-import { faultOf } from '../sqlite/fault.ts';
-import { failedDiskHint } from '../sqlite/refusals.ts';
+import { failedDiskHint, faultOf } from '../sqlite/fault.ts';
 import type { Io } from './terminal/io.ts';
 import { foldedHelp, readableWidth } from './terminal/table.ts';
 

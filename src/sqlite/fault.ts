@@ -71,3 +71,6 @@ export function isWithoutRoom(error: unknown): boolean {
   const { ENOSPC, EDQUOT, EFBIG } = constants.errno;
   return [ENOSPC, EDQUOT, EFBIG].includes(-errno);
 }
+
+/** For a disk that fails. One without space is `disk-full`: nobody is sent to free space for anything else. */
+export const failedDiskHint = 'check the health of that disk: dmesg shows what the system reports of it';

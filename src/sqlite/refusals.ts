@@ -4,11 +4,8 @@ import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { outOfDescriptors } from './descriptors.ts';
 import { isOnReadOnlySystem, reasonOf } from './directory.ts';
-import { faultOf } from './fault.ts';
+import { failedDiskHint, faultOf } from './fault.ts';
 import { wasOurs } from './file.ts';
-
-/** For a disk that fails. One without space is `disk-full`: nobody is sent to free space for anything else. */
-export const failedDiskHint = 'check the health of that disk: dmesg shows what the system reports of it';
 
 /** For every file that has to be set aside: the command does it, and destroys nothing. */
 export const repairHint =

@@ -144,7 +144,7 @@ describe('a request', () => {
     [
       'POST /v1/held/approve',
       { kind: 'dates' },
-      'kind: found "dates"; expected one of less, price, products, sale-status, near-dates, far-dates, variants, texts, from-prices, near-prices, far-prices',
+      'kind: found "dates"; expected one of less, price, products, sale-status, near-dates, far-dates, variants, texts, fewer-near-dates, fewer-far-dates, fewer-times, fewer-variants, shorter-texts, alike-zones, alike-variant-types, alike-must-know, alike-titles, alike-texts, alike-images, other-ids, from-prices, near-prices, far-prices, alike-from-prices, alike-near-prices, alike-far-prices',
     ],
     [
       'POST /v1/subscriptions/reactivate',

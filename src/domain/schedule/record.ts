@@ -99,8 +99,11 @@ export interface Due {
 /** Largest tolerated lead of a stored instant. One further in the future was written by a wrong clock. */
 export const futureToleranceMs = 5 * 60 * 1000;
 
-/** Longest time between an answer's making, of which a cache may have it, and its being stored, in milliseconds. */
-export const longestReadMs = 25 * 60 * 1000;
+/**
+ * Longest time from when an answer is made to when it is stored, in milliseconds: a cache keeps it for 15 minutes at
+ * most, and a read takes three.
+ */
+export const longestReadMs = 18 * 60 * 1000;
 
 /**
  * Returns whether an answer to a request sent at `sent_at` may replace the one stored at `stored_at`. A stored
