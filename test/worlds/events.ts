@@ -135,14 +135,19 @@ const catalogue = {
   tagline: edit('tagline', word),
   'must know': edit('must_know', word),
   description: edit('description', word),
-  variants: edit('variants', ({ chance }) =>
-    ['adult', 'child', 'senior'].slice(0, 1 + Math.floor(chance() * 3)).map((type, index) => ({
-      id: 9000 + index,
+  // Of the product's own: answers with ids of another product are held until a person decides.
+  variants: (scene) => {
+    const { sandbox, chance } = scene;
+    const { id } = anyProduct(scene);
+    const types = ['adult', 'child', 'senior'].slice(0, 1 + Math.floor(chance() * 3));
+    const value = types.map((type, index) => ({
+      id: id * 10 + index,
       label: `${type} ${Math.floor(chance() * 100)}`,
       type,
       factor: 1 - index / 4,
-    })),
-  ),
+    }));
+    sandbox.world.edit(id, { field: 'variants', value });
+  },
   price: (scene) => {
     anyProduct(scene).price += 100 + Math.floor(scene.chance() * 1000);
   },

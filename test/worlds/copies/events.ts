@@ -43,14 +43,11 @@ const edit =
   ({ id }, { sandbox }, chance) =>
     sandbox.world.edit(id, { field, value: value(chance) });
 
-const manyVariants: SandboxProduct['variants'] = ['adult', 'child', 'senior', 'student', 'infant'].map(
-  (type, index) => ({
-    id: 9000 + index,
-    label: type,
-    type,
-    factor: 1 - index / 5,
-  }),
-);
+/** Five variants of this product's own: answers with ids of another product would be held until a person decides. */
+function manyVariants({ id }: Pick<SandboxProduct, 'id'>): SandboxProduct['variants'] {
+  const types = ['adult', 'child', 'senior', 'student', 'infant'];
+  return types.map((type, index) => ({ id: id * 10 + index, label: type, type, factor: 1 - index / 5 }));
+}
 
 async function notified(harness: VirtualHarness, product: Product, words_: Record<string, unknown>): Promise<void> {
   const list = deliveryList(harness.clock);
@@ -90,9 +87,10 @@ export const events: Readonly<Record<string, Event>> = {
   must_know: edit('must_know', (chance) => (chance() < 0.2 ? null : word())),
   good_to_know: edit('good_to_know', (chance) => (chance() < 0.2 ? null : word())),
   tags: edit('tags', (chance) => [600, 601, 602, 603].filter(() => chance() < 0.5)),
-  'variants added and gone': edit('variants', (chance) =>
-    manyVariants.slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3)),
-  ),
+  'variants added and gone': (product, { sandbox }, chance) => {
+    const value = manyVariants(product).slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3));
+    sandbox.world.edit(product.id, { field: 'variants', value });
+  },
   'variants named': (product, _, chance) => {
     const more = {
       description: word(),
@@ -111,7 +109,7 @@ export const events: Readonly<Record<string, Event>> = {
   // The fourth has a restriction.
   'variants in another order': (_, { sandbox }) => {
     for (const product of sandbox.products())
-      product.variants = product.variants.length < 5 ? manyVariants : product.variants.toReversed();
+      product.variants = product.variants.length < 5 ? manyVariants(product) : product.variants.toReversed();
   },
   // The list knows it first.
   price: (product, { sandbox }, chance) => {
