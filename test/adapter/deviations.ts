@@ -11,8 +11,6 @@ interface Deviation {
   /** Left out: English alone. */
   readonly languages?: readonly string[];
   readonly sandbox?: Partial<SandboxOptions>;
-  /** Records that fail as they do with the built-in adapter: a list that the service does not have. Left out: none. */
-  readonly failing?: number;
 }
 
 type Json = Record<string, unknown>;
@@ -238,7 +236,6 @@ export function request(question, settings, standard) {
   {
     service: 'says no with a status of 200',
     sandbox: { quirks: { endpoints: 'specification' } },
-    failing: 2,
     difference: {
       refusal: ({ error_code, message }, status) => ({
         status: 200,

@@ -217,10 +217,10 @@ describe('what is held', () => {
     expect(found({ ...rejected, decided_until: now })).toMatchObject({ severity: 'error' });
   });
 
-  it('that the configuration has believed is a warning that says so', () => {
+  it('that is shown and only reported is a warning that says so', () => {
     expect(found({ state: 'reported', since: now - 2 * day })).toMatchObject({
       severity: 'warning',
-      says: expect.stringMatching(/; believed, as held in the configuration says$/),
+      says: expect.stringMatching(/; shown, and reported for a day$/),
     });
   });
 

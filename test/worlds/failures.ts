@@ -285,9 +285,9 @@ export const planted: readonly Planted[] = [
     code: 'often-wrong',
     times: [2 * minute, 2 * minute, 5 * second],
     plant: (world) => {
-      check(world, 20, 'said-available');
-      check(world, 980, 'right');
-      return () => check(world, 1_000, 'right');
+      check(world, 40, 'said-available');
+      check(world, 1_960, 'right');
+      return () => check(world, 2_000, 'right');
     },
   },
   {

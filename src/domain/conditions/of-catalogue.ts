@@ -30,7 +30,7 @@ export const ofCatalogue = {
     means:
       'a list has fewer rows than the service counts, or unusable rows. Such a list fills no mirror and withdraws nothing. After three equal lists, at least half an hour apart, it is accepted, and this becomes a warning',
     todo: 'Run `catalogued probe` and ask the service why its list is short. If its total counts rows that the list leaves out, set `service.profile.list_total` to `ignore`',
-    depends_on: keepsOld,
+    depends_on: stopsReads,
     found: ({ short_lists }) =>
       short_lists.length === 0
         ? null

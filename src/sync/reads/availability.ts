@@ -8,7 +8,6 @@ import {
   windowRequests,
 } from '../../domain/catalogue/window-requests.ts';
 import { failureOf } from '../../domain/conditions/outcome.ts';
-import { dueForIncomingDate } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { UnreadValue } from '../../domain/service/unread.ts';
 import { type Dates, daysBetween } from '../../domain/time/dates.ts';
@@ -23,7 +22,7 @@ import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
-import { nextWindow, planMovedDate, postponeIfNotWorth } from './planned-window.ts';
+import { dueForMidnight, planMovedDate, postponeIfNotWorth } from './planned-window.ts';
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 type WindowDates = NonNullable<ReturnType<typeof datesOf>>;
@@ -323,7 +322,7 @@ class WindowRead {
     const unanswered_at = this.#requests.unanswered.length === 0 ? null : instant(record.unanswered_at ?? sent_at);
     // Another read of the product may have been stored since this one was sent.
     const off_before = mirror.catalogue.products.datesOffAt(product_id);
-    const incoming = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
+    const incoming = dueForMidnight(ports, record, product, window);
     // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
     const again: Due | null =
       unanswered_at === null

@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
-import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import { believed } from '../records/beliefs.ts';
 import { dueAfterRead } from '../records/call-value.ts';
@@ -30,7 +30,7 @@ export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'post
     { fetched_at: instant(fetched_at), cadence: window.every, product },
     believed(record),
   );
-  const sooner = dueForIncomingDate(nextWindow(ports, record, product), window.next_midnight);
+  const sooner = dueForMidnight(ports, record, product, window);
   const planned = sooner !== null && sooner.at < byValue.at ? sooner : byValue;
   // The window before relies on this one being read before midnight (`dueForIncomingDate`).
   const surely = record.part === 0 ? planned.at : window.next_midnight - window.every * midnightLead;
@@ -60,12 +60,23 @@ export function planMovedDate(
   if (due !== null && due.at < before.due_at) mirror.schedule.records.setDue(before, due);
 }
 
-/** Returns the window whose first date moves into this one at midnight; null: there is none, or it was never read. */
-export function nextWindow(
-  { mirror, policy }: SyncPorts,
+/**
+ * Returns when a window that was read is due again because of the next midnight; null: no date moves into it. A request
+ * that waited, or an answer that came, over midnight is for the window of yesterday, and that of today is read at once:
+ * the date that has moved would seem read, as the window was read after midnight.
+ */
+export function dueForMidnight(
+  ports: SyncPorts,
   record: RecordFacts,
-  { category }: KnownProduct,
-): NextWindow | null {
+  product: KnownProduct,
+  { next_midnight }: { readonly next_midnight: number },
+): Due | null {
+  if (ports.clock.now() >= next_midnight) return { at: instant(next_midnight), reason: 'cadence-elapsed' };
+  return dueForIncomingDate(nextWindow(ports, record, product), next_midnight);
+}
+
+/** Returns the window whose first date moves into this one at midnight; null: there is none, or it was never read. */
+function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
   const part = record.part + 1;
   const window = policy.of(category).extent.windows.find((each) => each.part === part);
   const next = window === undefined ? null : mirror.schedule.records.find({ ...record, part });
