@@ -91,7 +91,9 @@ describe('catalogued held', () => {
     // The service says otherwise: each record leaves the hold by its own answer.
     expect((await harness.run('resync', '--all', '--wait')).code).toBe(0);
     expect((await harness.run('held', '--json')).stdout).toContain('"claiming": 0');
-    expect((await harness.run('held')).stdout).toBe('Nothing is held.\n');
+    // The approval stays in force until it expires, without a claim or a share; status does not tell of it.
+    expect((await harness.run('held')).stdout).toMatch(/^For 3 h: approved: .* believed \(for 24 h more\)\.$/m);
+    expect((await harness.run('status')).stdout).not.toMatch(/^Held /m);
   });
 
   it('is told by explain beside what is pending and what was believed, also of a single date', async () => {

@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageAudit } from '../../src/commands/images/audit.ts';
 import { main } from '../../src/commands/main.ts';
-import { todoOf } from '../../src/domain/conditions/table.ts';
 import type { SandboxImage } from '../../src/sandbox/world/catalogue.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -121,7 +120,9 @@ describe('catalogued images audit', () => {
       const report = await test.audit();
       expect(report.code).toBe(0);
       expect(report.out).toMatch(/^Images published on \d{4}-\d\d-\d\d \d\d:\d\d UTC\n\nService {10}http/);
-      expect(report.out).toMatch(/^Rule .* less than 14 days .*specification §1 rule 4/m);
+      expect(report.out).toMatch(
+        /^Rule .* for less than 14 days after that read; its credit is the one that read returned\.$/m,
+      );
       expect(report.out).toMatch(
         /^Taken down +1 in the last 90 days, none later than 1 h after the service withdrew it$/m,
       );
@@ -223,7 +224,9 @@ it('status names the products whose images nobody could confirm for twelve days,
   db.close();
   const { code, out } = await test.status();
   expect(code).toBe(1);
-  expect(out).toContain(
-    `Images    images of 1 products have not been confirmed for 12 days, and are hidden after 14 (for 24 h). ${todoOf('images-unverified')}.\n          ${product?.id}: ${product?.images.length} images, hidden in 24 h\n`,
-  );
+  const lines = out.split('\n');
+  const line = lines.findIndex((each) => each.includes('images-unverified'));
+  // The harness holds the mirror and answers nobody: a silent daemon is the cause, and the products are named under it.
+  expect(lines[line]).toMatch(/^Daemon +running, but not answering: .*, hence .*images-unverified/);
+  expect(lines[line + 1]).toBe(`          ${product?.id}: ${product?.images.length} images, hidden in 24 h`);
 });

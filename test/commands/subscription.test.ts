@@ -7,6 +7,7 @@ import { systemClock } from '../../src/clock.ts';
 import { doctorCommand } from '../../src/commands/doctor.ts';
 import { subscriptionCommand } from '../../src/commands/subscription.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { roomFor } from '../../src/daemon/crowding.ts';
 import { openMirroring } from '../../src/daemon/mirroring.ts';
 import { subscriptionAnswers } from '../../src/daemon/subscriptions.ts';
 import { serviceChecks } from '../../src/doctor/doctor.ts';
@@ -105,6 +106,7 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
         token: null,
         log,
         answers,
+        room: roomFor(null),
       };
       stack.use(await startAdmin(options as unknown as AdminOptions));
     },

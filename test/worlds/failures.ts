@@ -281,7 +281,7 @@ export const planted: readonly Planted[] = [
     },
   },
   {
-    failure: 'the mirror is wrong at checkout, 2 in 100',
+    failure: 'the mirror is wrong at checkout, 3 in 100',
     code: 'often-wrong',
     times: [2 * minute, 2 * minute, 5 * second],
     plant: (world) => {

@@ -189,7 +189,8 @@ function troubles({ conditions, unconfirmed_images }: ShownStatus, now: number):
   );
   return conditions.flatMap((each) => [
     `${each.about.padEnd(headingWidth)}${conditionSays(each, now)}`,
-    ...when(each.code === 'images-unverified' && late.length > 0, late.join('\n')),
+    // A cause hides the condition, but not which products it is about.
+    ...when(late.length > 0 && [each.code, ...each.explains].includes('images-unverified'), late.join('\n')),
   ]);
 }
 
