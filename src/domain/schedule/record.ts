@@ -101,9 +101,9 @@ export const futureToleranceMs = 5 * 60 * 1000;
 
 /**
  * Longest time from when an answer is made to when it is stored, in milliseconds: a cache keeps it for 15 minutes at
- * most, and a read takes three.
+ * most, and a read takes one.
  */
-export const longestReadMs = 18 * 60 * 1000;
+export const longestReadMs = 16 * 60 * 1000;
 
 /**
  * Returns whether an answer to a request sent at `sent_at` may replace the one stored at `stored_at`. A stored
