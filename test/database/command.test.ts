@@ -53,7 +53,9 @@ describe('catalogued database', needs('postgres', 'time'), () => {
     expect(await run(['verify'])).toMatchObject({ code: 78, stderr: expect.stringContaining('Try: start the daemon') });
     expect(await run(['import'])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^The mirror is published in the schema catalogued of .*: [\d,]+ rows were written/),
+      stdout: expect.stringMatching(
+        /^The mirror is published in the schema catalogued of .*: [\d,]+ rows were written/,
+      ),
     });
     expect(await run(['check'])).toMatchObject({ stdout: expect.stringContaining('may read what they are for') });
     expect(await run(['import'], server.url, held)).toMatchObject({
