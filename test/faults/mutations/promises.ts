@@ -77,8 +77,8 @@ const kept: readonly Kept[] = [
     tests: ['domain/closure', 'sync/apply', 'sync/notified'],
     lines: {
       'return unconfirmed < mostMissing(visible);': 'return unconfirmed >= 0 || mostMissing(visible) > 0;',
-      "return sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';":
-        "return sent_at >= closure.available_at ? 'undone' : 'undecided';",
+      "return isSettled && sent_at - closure.available_at >= confirmApartMs ? 'undone' : 'undecided';":
+        "return isSettled && sent_at >= closure.available_at ? 'undone' : 'undecided';",
       "if (sent_at <= closure.notified_at || is === 'unknown') return 'undecided';":
         "if (sent_at <= 0 * closure.notified_at || is === 'unknown') return 'undecided';",
     },
@@ -264,7 +264,7 @@ const kept: readonly Kept[] = [
     file: 'sqlite/directory.ts',
     tests: ['mirror/opening', 'doctor-reader', 'commands/bad-input', 'mirror/views'],
     lines: {
-      '!== undefined) setMode(path, mode);': '!== undefined) setMode(path, mode & 0o777);',
+      'mode & 0o777, make)) setMode(path, mode);': 'mode & 0o777, make)) setMode(path, mode & 0o777);',
       'const kind = networkFileSystem(path, fileSystemType);':
         'const kind = path === "" ? networkFileSystem(path, fileSystemType) : null;',
     },
