@@ -138,7 +138,12 @@ export function judgeVariants(
     ids.said,
     { subject: 'variants', ...amounts },
     { subject: 'fewer-variants', ...amounts },
-    answer === null
+    // Types that an answer adds take nothing away: a first read of the variants has more than those that dates brought.
+    answer === null ||
+    isWithin(
+      shown.map(({ variant_type }) => variant_type),
+      answer.map(typeOf),
+    )
       ? valueSaid('alike-variant-types', undefined, undefined)
       : valueSaid(
           'alike-variant-types',
@@ -149,6 +154,11 @@ export function judgeVariants(
   const verdict = evidence.judge(record, ids.owner === null ? claims : [ids.said], by);
   if (verdict.kind === 'keep' && ids.owner !== null) askOwner(ports, record, ids.owner);
   return { ...verdict, shows };
+}
+
+/** Returns whether an answer has every type that is shown. */
+function isWithin(shown: readonly unknown[], said: readonly unknown[]): boolean {
+  return new Set(shown).isSubsetOf(new Set(said));
 }
 
 /** Returns the types of some variants, each once, by name. */
