@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** How many connections a listener holds. */
+/** Numbers of connections that a listener holds. */
 export interface RoomLimits {
   readonly connections: number;
   /** Of these, the most without an admitted request. The others' room is never theirs. */
@@ -9,7 +9,7 @@ export interface RoomLimits {
 
 export interface RoomOptions {
   readonly limits: RoomLimits;
-  /** How long an admitted request keeps its connection from being a stranger's. */
+  /** Whole or part of a connection that an admitted request makes known. */
   readonly known: 'for its request' | 'for its connection';
   /** Called with the other end's address of each connection that is closed to make room. */
   readonly displaced?: ((peer: string) => void) | undefined;

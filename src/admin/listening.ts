@@ -26,7 +26,7 @@ export interface ListeningPorts {
   readonly room: InterfaceRoom;
 }
 
-/** How many connections and event streams an interface holds. */
+/** Numbers of connections and event streams that an interface holds. */
 export interface InterfaceRoom {
   readonly limits: RoomLimits;
   readonly streams: number;

@@ -8,7 +8,7 @@ import type { FeedChange } from '../../mirror/changes/change-feed.ts';
 type Detail = Readonly<Record<string, unknown>>;
 type Of = Pick<FeedChange, 'date' | 'language'>;
 
-/** What a product does or has, after its title. */
+/** Predicates that follow the title of a product, by kind of change. */
 const sentences: Readonly<Record<ChangeKind, (detail: Detail, of: Of) => string>> = {
   product_added: () => 'is new',
   product_changed: ({ fields }, of) => `has changed${inLanguage(of)}${listed(fields)}`,

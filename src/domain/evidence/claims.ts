@@ -27,7 +27,7 @@ interface AboutSubject {
    * claim.
    */
   readonly wave?: AboutWave;
-  /** How far apart two answers must be that say the same; absent: a minute. */
+  /** Least milliseconds between two answers that count as two; absent: a minute. */
   readonly apart_ms?: number;
   /** Only a person may believe many of its claims, however long the service insists. */
   readonly byPerson?: true;
@@ -39,7 +39,7 @@ interface Lost {
   readonly least: number;
 }
 
-/** How a wave of a subject is found. */
+/** Rule by which a wave of a subject is found. */
 type AboutWave = WaveRule & {
   /** Changed values that count: those with less of what was shown, other prices, or other values. */
   readonly by: Lost | 'ratio' | 'value';
