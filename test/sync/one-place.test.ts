@@ -17,12 +17,11 @@ const writes = {
 };
 
 /** What passes an answer on to the one place that judges it. */
-const passes = /judgeEntry\(|judgeDates\(|evidence\.judge\(/;
+const passes = /judgeEntry\(|judgeDates\(|judgeVariants\(|evidence\.judge\(/;
 
 /** Files that write without a claim, and why no answer is behind it that nobody judged. */
 const unclaimed: Readonly<Record<string, string>> = {
   'records/prepare.ts': 'the configuration excludes the product',
-  'checks/live-read.ts': 'a shopper waits: what a live check finds is stored at once',
 };
 
 /** Returns what a source writes that takes something away, and whether it passes answers on. */
