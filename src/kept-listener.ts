@@ -16,7 +16,10 @@ export interface KeptListener {
   serve(handler: RequestListener, opened?: (socket: Socket) => void): ListenerTurn;
   /** Lets new requests wait. */
   hold(): void;
-  /** Listens again at a unix socket whose file was removed. Connections that are open stay open. */
+  /**
+   * Listens again at a unix socket whose file was removed, unless it is being closed, which removes the file too.
+   * Connections that are open stay open.
+   */
   listenAgain(socket: string): Promise<void>;
   /** Takes no more connections and closes idle ones; resolves when none is left. */
   close(): Promise<void>;
@@ -45,6 +48,7 @@ export async function keepListening({ server, bind }: ListenerParts): Promise<Ke
   const sockets = new Set<Socket>();
   const waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
   let current: Turn | null = null;
+  let isClosing = false;
 
   const handle: RequestListener = (request, response) => {
     if (current === null) waiting.push([request, response]);
@@ -87,13 +91,17 @@ export async function keepListening({ server, bind }: ListenerParts): Promise<Ke
         current = null;
       },
       listenAgain: async (socket) => {
+        if (isClosing) return;
         for (const each of servers) {
           each.close();
           each.listen(socket);
           await once(each, 'listening');
         }
       },
-      close: async () => await app.close(),
+      close: async () => {
+        isClosing = true;
+        await app.close();
+      },
       cut: () => {
         for (const each of servers) each.closeAllConnections();
       },

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { request } from 'node:http';
+import { createServer as createHttpServer, request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
@@ -212,6 +212,19 @@ describe("the storefront's socket", () => {
       message: `cannot listen on unix:${socket}: it is in use`,
     });
     expect(statSync(socket).isSocket()).toBe(true);
+  });
+
+  it('is not made again while it is being closed, which removes it too', async () => {
+    using directory = temporaryDirectory();
+    const socket = join(directory.path, 's.sock');
+    const listener = await keepListening({
+      server: (handler) => createHttpServer(handler),
+      bind: (app) => app.listen({ path: socket }),
+    });
+    const closed = listener.close();
+    await listener.listenAgain(socket);
+    await closed;
+    expect(existsSync(socket)).toBe(false);
   });
 
   it('never takes the place of a file that is no socket', async () => {

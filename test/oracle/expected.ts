@@ -294,8 +294,8 @@ function hasBegun(date: string, time: string, timezone: string | null, now: numb
   return at.epochMilliseconds <= now;
 }
 
-function counted(count: number, { counters }: ProductState, times = 1): number | Between {
-  return counters === null ? count : new Between(count, count + times * counters.counts);
+function counted(count: number, { counts_differ_by }: ProductState, times = 1): number | Between {
+  return counts_differ_by === 0 ? count : new Between(count, count + times * counts_differ_by);
 }
 
 function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, currency: string, day: LeftDay): Row {

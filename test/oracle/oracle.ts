@@ -91,7 +91,7 @@ export async function compare(
       for (const row of rows) for (const column of ignored) row[column] = null;
       const found = comparableRows(view, rows, state);
       count(comparison.seen[view], found);
-      const given = { now: newest, members: state.counters?.members ?? [], has_detail };
+      const given = { now: newest, members: state.differing, has_detail };
       compareView(view, found, wanted, given, differ);
     }
     comparison.products += 1;
@@ -137,7 +137,7 @@ function addTo(seen: Record<string, Seen>, column: string, { empty, filled }: Se
 /** What the comparison of a product's rows has to know. */
 interface Given {
   readonly now: number;
-  /** Members of documents that differ at every read. */
+  /** Members of documents that differ from read to read. */
   readonly members: readonly string[];
   readonly has_detail: boolean;
 }
@@ -183,11 +183,15 @@ function compareRow(
       differ(`${view}.${column}: nobody says what it must be`);
       continue;
     }
-    const same =
-      column === 'document'
-        ? without(JSON.parse(String(value)) as Row, members) === without(wanted[column] as Row, members)
-        : isWanted(value, wanted[column]);
-    if (!same)
+    if (column === 'document') {
+      const other = wanted[column] as Row;
+      const document = JSON.parse(String(value)) as Row;
+      for (const name of new Set([...Object.keys(document), ...Object.keys(other)]))
+        if (!members.includes(name) && canonical(document[name]) !== canonical(other[name]))
+          differ(
+            `${view}.document.${name} of product ${found.product_id}: ${canonical(document[name])?.slice(0, 80)} must be ${canonical(other[name])?.slice(0, 80)}`,
+          );
+    } else if (!isWanted(value, wanted[column]))
       differ(
         `${view}.${column} of ${JSON.stringify({ ...found, document: undefined }).slice(0, 160)}: must be ${JSON.stringify(wanted[column])?.slice(0, 160)}`,
       );
@@ -213,13 +217,8 @@ function isWanted(value: unknown, wanted: unknown): boolean {
     : value === wanted;
 }
 
-/** A document as text, without the members that differ at every read. */
-function without(document: Row, members: readonly string[]): string {
-  return canonical(Object.fromEntries(Object.entries(document).filter(([name]) => !members.includes(name))));
-}
-
 /** JSON with its members in order, so that two that mean the same read the same. */
-function canonical(value: unknown): string {
+function canonical(value: unknown): string | undefined {
   return JSON.stringify(value, (_, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))

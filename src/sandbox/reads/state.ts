@@ -62,11 +62,10 @@ export interface ProductState {
   readonly bare: boolean;
   /** Invalid values shown beside the correct ones, which a mirror must refuse; null: none. */
   readonly hostile: HostileValues | null;
-  /**
-   * Members that differ at every read, in any place. `counts`: the most by which counts of tickets may exceed those
-   * here.
-   */
-  readonly counters: { readonly members: readonly string[]; readonly counts: number } | null;
+  /** Members that differ from read to read, in any place, by their value or their spelling. */
+  readonly differing: readonly string[];
+  /** The most by which counts of tickets may exceed those here. */
+  readonly counts_differ_by: number;
 }
 
 export interface StateQuestion {
@@ -89,7 +88,7 @@ export function productState(
   const [venue_id = 0] = product.experience_ids;
   const edits = world.experienceEdits.get(venue_id) ?? {};
   const parse = (text: string) => JSON.parse(text) as Record<string, unknown>;
-  const { endpoints, counters } = rough.quirks();
+  const { endpoints, counters, faults } = rough.quirks();
   const [listed, read, other] = (['list', 'detail', 'other'] as const).map((each) =>
     rough.shown(product, each, 'none'),
   ) as [SandboxProduct, SandboxProduct, SandboxProduct];
@@ -117,9 +116,16 @@ export function productState(
     days: days === null ? [] : stateDays(other, days, dates),
     bare: product.bare,
     hostile: rough.hostile(product),
-    counters:
-      counters === 'none' ? null : { members: ['request_id', 'served_at', 'views_today'], counts: countsDifferBy },
+    differing: [
+      ...(counters === 'none' ? [] : ['request_id', 'served_at', 'views_today']),
+      ...faults.flatMap(({ kind, member }) => (kind === 'respelt' && member !== undefined ? [topOf(member)] : [])),
+    ],
+    counts_differ_by: counters === 'none' ? 0 : countsDifferBy,
   };
+}
+
+function topOf(member: string): string {
+  return member.split(/[.[]/, 1)[0] ?? member;
 }
 
 function listedTags(world: World, product: SandboxProduct, language: string): Record<string, unknown>[] {
