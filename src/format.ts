@@ -3,12 +3,12 @@ export function number(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
-/** Formats a duration like `45 s`, `12 min`, `3 h 20 min` or `6 d`. */
 /** Returns a number with its noun, like `1 call` or `2,000 calls`. `many`: a plural that does not just end in "s". */
 export function counted(value: number, one: string, many = `${one}s`): string {
   return `${number(value)} ${value === 1 ? one : many}`;
 }
 
+/** Formats a duration like `45 s`, `12 min`, `3 h 20 min` or `6 d`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 60) return `${seconds} s`;

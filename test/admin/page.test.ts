@@ -69,7 +69,7 @@ describe('the operator page says', () => {
         /^ Up to date The last of 84 records was read 0 s ago\. /,
         /All 1 freshness targets are met/,
         /✓ met/,
-        /wrong in 5\.0 % of 20/,
+        /wrong in 5\.0 % of the checks and orders \(20\)/,
         /far 0 0 none yet/,
       ],
     ],

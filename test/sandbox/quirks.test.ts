@@ -279,7 +279,8 @@ describe('what answers say', () => {
     expect(new Set(answers.map(({ request_id }) => request_id)).size).toBe(3);
     const counts = answers.map(({ dates }) => dates[0]?.availability ?? 0);
     expect(new Set(counts).size).toBe(3);
-    const { days = [], counts_differ_by = 0 } = sandbox.state(id, { language: 'en', currency: 'EUR', horizon: 92 }) ?? {};
+    const { days = [], counts_differ_by = 0 } =
+      sandbox.state(id, { language: 'en', currency: 'EUR', horizon: 92 }) ?? {};
     const true_count = days.find(({ date }) => date === answers[0]?.dates[0]?.date)?.availability ?? 0;
     expect(Math.min(...counts)).toBe(true_count);
     expect(Math.max(...counts)).toBe(true_count + counts_differ_by);

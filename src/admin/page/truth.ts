@@ -45,7 +45,7 @@ export function errorRatePart(rate: ErrorRate): Html {
 <p class="none">None yet: no check and no order has shown whether the mirror was right.</p></section>
 `;
   return html`<section><h2>Availability error rate</h2>
-<p>The mirror was wrong in <strong>${wrongShare(rate)}</strong> of ${number(reports(rate))} checks and orders.${unanswered(rate)}</p>
+<p>The mirror was wrong in <strong>${wrongShare(rate)}</strong> of the checks and orders (${number(reports(rate))}).${unanswered(rate)}</p>
 ${tableOf<ErrorRate['by_tier'][number]>('By tier of the date', [{ heading: 'tier', cell: ({ tier }) => tier }, ...reportColumns], rate.by_tier)}
 ${
   rate.worst.length === 0

@@ -72,7 +72,7 @@ const parts: readonly {
     title: 'Prices',
     says: ({ prices: { products, dates } }) => [
       `Prices of products: ${number(products.moved)} moved, ${number(products.up)} up and ${number(products.down)} down.`,
-      `Lowest prices of dates: ${number(dates.moved)} moved, ${number(dates.up)} up and ${number(dates.down)} down, of ${number(dates.products)} products.`,
+      `Lowest prices of dates: ${number(dates.moved)} moved, ${number(dates.up)} up and ${number(dates.down)} down, of ${counted(dates.products, 'product')}.`,
     ],
     tables: ({ prices: { products, dates }, currency }) => {
       const money = (amount: number) => moneyText(amount, currency ?? '');
@@ -91,7 +91,7 @@ const parts: readonly {
     title: 'Images and their licences',
     says: (report) => {
       const { must_go, went, back } = report.images;
-      const soon = `To go soon: ${number(imagesDue(report))} of ${number(must_go.length)} products were not confirmed for 12 days, and are hidden after 14.`;
+      const soon = `To go soon: ${number(imagesDue(report))} of ${counted(must_go.length, 'product')} not confirmed for 12 days, which are hidden after 14.`;
       return [
         `Taken down: ${takedownsText(went.length + back.length, back.length)}.`,
         ...(went.length === 0
@@ -157,7 +157,7 @@ const parts: readonly {
       ...(rate === null
         ? ['No check and no order has shown whether the mirror was right.']
         : [
-            `At most ${number(orders_wrong)} of ${number(orders)} orders were lost because the mirror was wrong; ${number(wrong)} of ${number(checks)} checks found it wrong before an order.`,
+            `Orders lost because the mirror was wrong: at most ${number(orders_wrong)} of ${number(orders)}. Checks that found it wrong before an order: ${number(wrong)} of ${number(checks)}.`,
             `What was wrong: ${number(said.said_available)} times what was shown could not be had, ${number(said.said_sold_out)} times what could be had was not shown, ${number(said.said_price)} times the price was another.`,
           ]),
       ...(unknown + unanswered === 0

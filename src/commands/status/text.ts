@@ -255,7 +255,7 @@ function errors({ error_rate }: ShownStatus): string[] {
     .slice(0, 3)
     .map((row) => `${row.product_id} (${row.wrong + row.orders_wrong} of ${row.checks + row.orders})`);
   return [
-    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${number(checks)} checks and ${number(orders_wrong)} of ${number(orders)} orders; ${tiers.join(', ')}; the goal is below ${100 * errorRateGoal} %`,
+    `Errors    ${percent(rate)}: the mirror was wrong in ${number(wrong)} of ${counted(checks, 'check')} and ${number(orders_wrong)} of ${counted(orders, 'order')}; ${tiers.join(', ')}; the goal is below ${100 * errorRateGoal} %`,
     ...when(products.length > 0, `          most often wrong: ${products.join(', ')}`),
   ];
 }

@@ -127,7 +127,7 @@ export const ofCatalogue = {
     found: fails(
       'image-expiry',
       (products) =>
-        `image addresses of ${number(products)} products end before their next read: show stored image files instead`,
+        `image addresses of ${counted(products, 'product')} end before their next read: show stored image files instead`,
     ),
   },
   'prices-refused': {
@@ -174,7 +174,7 @@ export const ofCatalogue = {
         ? null
         : {
             since: null,
-            says: `the service answered for other dates than requested for ${number(unanswered_products)} products: the old facts about the remaining dates are kept and become stale`,
+            says: `the service answered for other dates than requested for ${counted(unanswered_products, 'product')}: the old facts about the remaining dates are kept and become stale`,
           },
   },
   'often-wrong': {

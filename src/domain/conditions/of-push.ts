@@ -128,7 +128,7 @@ export const ofPush = {
     ],
     found: someSubscription(
       ({ trusted }) => trusted === 0,
-      (products) => `a subscription misses changes; ${number(products)} products are read as often as without it`,
+      (products) => `a subscription misses changes; ${counted(products, 'product')} read as often as without it`,
     ),
   },
   'subscription-mute': {
@@ -188,7 +188,7 @@ export const ofPush = {
     depends_on: ['receiver-unreachable', 'service-unreachable', 'key-refused', 'inbox-lost', 'inbox-damaged'],
     found: someSubscription(
       ({ broken }) => broken === 1,
-      (products) => `a subscription sends nothing; ${number(products)} products are read as often as without it`,
+      (products) => `a subscription sends nothing; ${counted(products, 'product')} read as often as without it`,
     ),
   },
   'subscription-failing': {
