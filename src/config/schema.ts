@@ -14,6 +14,7 @@ import {
   cronPattern,
   flag,
   hostNames,
+  mediaType,
   networks,
   oneOf,
   optionalAddress,
@@ -59,6 +60,7 @@ export const configSchema = z
       signing: section({
         key_file: optionalFile().describe('The RSA private key (PEM) for subscription requests.'),
         body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
+        content_type: mediaType('application/json').describe('The media type with which that body is sent.'),
         claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
       }).describe('How subscription requests are signed.'),
       mirror: mirror.describe('Paths of the files.'),

@@ -67,6 +67,15 @@ export function share(fallback: number) {
   return z.number({ error }).min(0, { error }).max(1, { error }).default(fallback);
 }
 
+/** A media type, perhaps with parameters, as a header has it. */
+export function mediaType(fallback: string) {
+  const error = `expected a media type like ${fallback}`;
+  return z
+    .string({ error })
+    .regex(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, { error })
+    .default(fallback);
+}
+
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
   const error = `expected ${names.length === 1 ? '' : 'one of '}${names.join(', ')}`;
   return z.enum(names, { error });

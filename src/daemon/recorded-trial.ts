@@ -34,6 +34,7 @@ export async function tryAdapter({ config, adapter }: LoadedConfig, kept: readon
     profile: service.profile,
     select: {},
     signing: signing.body,
+    content_type: signing.content_type,
   });
   const exchanges: Exchange[] = [];
   const findings: ProbeReport['findings'][number][] = [];

@@ -96,12 +96,13 @@ export function askerOf(
   { config, secrets, adapter }: LoadedConfig,
   own: Omit<HttpOptions, 'base_url' | 'key' | 'user_agent' | 'timeouts' | 'throttle_statuses'>,
 ): ServiceAsker {
-  const { base_url, user_agent, profile, select } = config.service;
+  const { service, signing } = config;
+  const { base_url, user_agent, profile, select } = service;
   const { timeout, throttle_statuses } = profile;
   const timeouts = stageLimits(timeout);
   const key = secrets.api_key;
   const http = stack.use(createHttp({ base_url, key, user_agent, timeouts, throttle_statuses, ...own }));
-  const settings = { key, profile, select: queryOf(select), signing: config.signing.body };
+  const settings = { key, profile, select: queryOf(select), signing: signing.body, content_type: signing.content_type };
   return new ServiceAsker(http, adapter(), settings);
 }
 

@@ -142,17 +142,29 @@ function read(
     }
   }
   if (outcome.kind !== 'refused') return outcome;
-  const advice = adviceOn(outcome, signing);
+  const advice = adviceOn(outcome, signing, sentType(asker, question));
   const callback_url = 'callback_url' in question ? question.callback_url : null;
   const message = withoutAddress(outcome.message, callback_url);
   return { ...outcome, message: advice === null ? message : `${message.replace(/\.$/, '')}: ${advice}` };
 }
 
+/** Returns the media type with which a question is sent; null: none. */
+function sentType(asker: ServiceAsker, question: Change | SubscriptionQuestion): string | null {
+  const prepared = asker.prepare(question);
+  return prepared.kind === 'failed' ? null : (prepared.request.headers['content-type'] ?? null);
+}
+
 /** Returns what to do about a refusal, where it is known. */
-function adviceOn({ status, code }: Extract<Outcome, { kind: 'refused' }>, signing: Signing | null): string | null {
+function adviceOn(
+  { status, code }: Extract<Outcome, { kind: 'refused' }>,
+  signing: Signing | null,
+  type: string | null,
+): string | null {
+  if (status === 415 && type !== null)
+    return `the service does not accept a body of type ${type}; set signing.content_type to the type that it expects`;
   if (code === 'payload_decode_error') {
     return signing?.body === 'jwt'
-      ? `the service cannot verify what signing.key_file has signed; give it the public key ${signing.key.fingerprint} (the test environment has one of its own), or sign with the key that it knows`
+      ? `the service cannot verify what signing.key_file has signed; give it the public key ${signing.key.fingerprint} (the test environment has one of its own), or sign with the key that it knows; if that is its key, set signing.content_type to another type than ${type}`
       : 'the service expects a signed token; set signing.body: jwt and signing.key_file';
   }
   if (status === 401) return 'the key of the service (service.api_key_file) is not accepted here';

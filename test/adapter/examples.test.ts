@@ -91,7 +91,13 @@ describe('the example', () => {
     const key = readSigningKey(rsaPem('pkcs8'));
     if ('problem' in key) throw new Error(key.problem);
     const subscriptions = createSubscriptions({
-      asker: new ServiceAsker(http, adapter, { key: null, profile: defaultProfile, select: {}, signing: 'jwt' }),
+      asker: new ServiceAsker(http, adapter, {
+        key: null,
+        profile: defaultProfile,
+        select: {},
+        signing: 'jwt',
+        content_type: 'application/json',
+      }),
       limiter: { run: (call, signal) => call(signal) },
       profile: { ...defaultProfile, timeout: 60_000 },
       signing: { body: 'jwt', key, claims: false },

@@ -39,7 +39,16 @@ function askerBy(directory: string, text: string, { status = 200, body = '{"prod
   };
   const key = { reveal: () => canary.key };
   const adapter = loadAdapter(file);
-  return { sent, asker: new ServiceAsker(http, adapter, { key, profile: defaultProfile, select: {}, signing: 'jwt' }) };
+  return {
+    sent,
+    asker: new ServiceAsker(http, adapter, {
+      key,
+      profile: defaultProfile,
+      select: {},
+      signing: 'jwt',
+      content_type: 'application/json',
+    }),
+  };
 }
 
 /** What a person sees of a question. */

@@ -10,13 +10,11 @@ function pair(bits: number): { publicKey: KeyObject; privateKey: KeyObject } {
 }
 
 /** An RSA private key as PEM: the same one for each size, whatever its form. */
-export function rsaPem(form: 'pkcs8' | 'pkcs1' | 'encrypted', bits = 2048): string {
+export function rsaPem(form: 'pkcs8' | 'pkcs1' | 'encrypted' | 'encrypted-pkcs1', bits = 2048): string {
   const { privateKey } = pair(bits);
-  const pem =
-    form === 'encrypted'
-      ? privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'secret' })
-      : privateKey.export({ type: form, format: 'pem' });
-  return pem.toString();
+  const type = form === 'pkcs1' || form === 'encrypted-pkcs1' ? 'pkcs1' : 'pkcs8';
+  const lock = form.startsWith('encrypted') ? { cipher: 'aes-256-cbc', passphrase: 'secret' } : {};
+  return privateKey.export({ type, format: 'pem', ...lock }).toString();
 }
 
 /** The public key that belongs to `rsaPem`. */

@@ -17,14 +17,17 @@ export function askerOver(
   {
     key = null,
     signing = 'jwt',
+    content_type = 'application/json',
     profile = {},
   }: {
     key?: { reveal(): string } | null;
     signing?: 'jwt' | 'json';
+    content_type?: string;
     profile?: Partial<AdapterProfile>;
   } = {},
 ): ServiceAsker {
-  return new ServiceAsker(http, builtIn, { key, signing, select: {}, profile: { ...defaultProfile, ...profile } });
+  const settings = { key, signing, content_type, select: {}, profile: { ...defaultProfile, ...profile } };
+  return new ServiceAsker(http, builtIn, settings);
 }
 
 /** What the built-in adapter reads of an answer; throws why it cannot. */

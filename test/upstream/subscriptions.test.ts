@@ -36,7 +36,10 @@ function key(): SigningKey {
 
 const apiKey = { reveal: () => 'api-key' };
 
-async function harness(signing: Signing | null = { body: 'jwt', key: key(), claims: false }) {
+async function harness(
+  signing: Signing | null = { body: 'jwt', key: key(), claims: false },
+  content_type = 'application/json',
+) {
   const stack = new AsyncDisposableStack();
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
@@ -54,7 +57,7 @@ async function harness(signing: Signing | null = { body: 'jwt', key: key(), clai
     }),
   );
   const subscriptions = createSubscriptions({
-    asker: askerOver(http, { key: apiKey, signing: signing?.body ?? 'jwt' }),
+    asker: askerOver(http, { key: apiKey, signing: signing?.body ?? 'jwt', content_type }),
     limiter: { run: (call, signal) => call(signal) },
     profile: {
       paths: {
@@ -94,7 +97,7 @@ describe('a subscription request', () => {
     expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'read', value: { status: 'active' } });
     const [put] = at.service.calls;
     expect(put).toMatchObject({ method: 'PUT', path: '/v2/product-change-notification/all' });
-    expect(put?.headers).toMatchObject({ authorization: 'Token api-key', 'content-type': 'application/jwt' });
+    expect(put?.headers).toMatchObject({ authorization: 'Token api-key', 'content-type': 'application/json' });
     const verified = await compactVerify(put?.body ?? '', await importSPKI(publicPem(), 'RS256'));
     expect(verified.protectedHeader).toEqual({ alg: 'RS256', typ: 'JWT' });
     expect(new TextDecoder().decode(verified.payload)).toBe(JSON.stringify(payload));
@@ -114,6 +117,17 @@ describe('a subscription request', () => {
       body: JSON.stringify(payload),
       headers: { 'content-type': 'application/json' },
     });
+  });
+
+  test('has the media type of the configuration, and a 415 names it', async () => {
+    for (const content_type of ['application/jwt', 'application/json; charset=utf-8']) {
+      await using at = await harness(undefined, content_type);
+      await at.subscriptions.put(request, never);
+      expect(at.service.calls[0]?.headers).toMatchObject({ 'content-type': content_type });
+      at.service.verify = () => ({ status: 415, error_code: 'unsupported_media_type' });
+      const message = expect.stringContaining(`a body of type ${content_type}; set signing.content_type`);
+      expect(await at.subscriptions.put(request, never)).toMatchObject({ kind: 'refused', status: 415, message });
+    }
   });
 
   test('is not made without a key', async () => {

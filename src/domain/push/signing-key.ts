@@ -10,10 +10,16 @@ export interface SigningKey {
 /** Fewest bits that RS256 requires (RFC 7518 section 3.3). */
 const leastBits = 2048;
 
-/** Reads a PEM of PKCS8 or PKCS1. If the key cannot sign, returns the reason in one clause. */
+/**
+ * Reads the private key of a PEM in PKCS#8 or PKCS#1, which may contain its certificate or public key too. If the key
+ * cannot sign, returns the reason in one clause.
+ */
 export function readSigningKey(pem: string): SigningKey | { readonly problem: string } {
-  if (!/-----BEGIN [A-Z ]+-----/.test(pem)) return { problem: 'it is no PEM; expected an RSA private key' };
-  if (/-----BEGIN (RSA )?PUBLIC KEY-----|-----BEGIN CERTIFICATE-----/.test(pem))
+  if (!/-----BEGIN [A-Z0-9 ]+-----/.test(pem)) return { problem: 'it is no PEM; expected an RSA private key' };
+  if (
+    !/-----BEGIN ([A-Z0-9]+ )*PRIVATE KEY-----/.test(pem) &&
+    /-----BEGIN [A-Z0-9 ]*(PUBLIC KEY|CERTIFICATE)/.test(pem)
+  )
     return { problem: 'it is public; expected the RSA private key that belongs to it' };
   const private_key = privateKeyOf(pem);
   if ('problem' in private_key) return private_key;
@@ -29,7 +35,7 @@ function privateKeyOf(pem: string): KeyObject | { readonly problem: string } {
     return createPrivateKey(pem);
   } catch {
     return {
-      problem: /ENCRYPTED/.test(pem)
+      problem: /^(-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED)/m.test(pem)
         ? 'it is encrypted; expected one without a passphrase'
         : 'it cannot be read; expected an RSA private key',
     };

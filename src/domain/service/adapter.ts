@@ -97,6 +97,8 @@ export interface AdapterSettings {
   readonly token: string;
   /** `signing.body`. */
   readonly signing: 'jwt' | 'json';
+  /** `signing.content_type`: media type of the body of a subscription request. */
+  readonly content_type: string;
   /** `service.select`: filters of the product list. */
   readonly select: Readonly<Record<string, string | readonly string[]>>;
   /** `service.profile`, as far as it says how to ask. */

@@ -179,9 +179,7 @@ function withKey(asked: { path: string; query: Query }, { key, profile }: Adapte
 }
 
 /** Returns the body of a request as plain JSON, or as a token whose payload is the object itself. */
-function signed(payload: object, { signing, token }: AdapterSettings, { headers }: AdapterRequest) {
-  return signing === 'json'
-    ? { headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(payload) }
-    : // The media type of a token (RFC 7519 section 10.3.1); which one the service asks for is not known.
-      { headers: { ...headers, 'content-type': 'application/jwt' }, body: token, sign: { payload } };
+function signed(payload: object, { signing, content_type, token }: AdapterSettings, asked: AdapterRequest) {
+  const headers = { ...asked.headers, 'content-type': content_type };
+  return signing === 'json' ? { headers, body: JSON.stringify(payload) } : { headers, body: token, sign: { payload } };
 }
