@@ -119,7 +119,9 @@ const effects: readonly Effect[] = [
     // It still is not there; else its records would be prepared, and categories with them.
     cause: ({ sandbox, daemon }) => {
       sandbox.faults.add({ kind: 'status', status: 404, path: 'experiences' });
-      daemon.mirror.transaction(() => daemon.mirror.schedule.offers.notOffered('experiences', instant(noon - 8 * day)));
+      daemon.mirror.transaction(() =>
+        daemon.mirror.schedule.offers.notOffered('experiences', instant(noon - 8 * day), 'path'),
+      );
     },
     seen: ({ ask, start }) => ask('mirror', 'SELECT max(asked_at) FROM _offer') > start,
   },

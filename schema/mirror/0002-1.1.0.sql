@@ -40,3 +40,22 @@ CREATE INDEX _variant_owner ON _variant (variant_id);
 
 -- Availability: how many times each of its dates has, on average, by its last stored answer; NULL: not known.
 ALTER TABLE _record ADD COLUMN times REAL;
+
+-- Optional paths: any without which a mirror can be filled. `refusal`: the service lacks the path, or the key may not read it.
+CREATE TABLE _offer_rebuilt (
+  path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'tags', 'product', 'checkout_information', 'variants', 'subscription', 'reactivate')),
+  answered_at INTEGER,              -- the last answer that shows that it exists; NULL: none ever did
+  refused_at INTEGER,               -- the first refusal since; NULL: none
+  not_offered_at INTEGER,           -- since when it counts as not offered; NULL: it is asked as usual
+  asked_at INTEGER,                 -- when it was last asked while it counts so
+  refusal TEXT NOT NULL DEFAULT 'path' CHECK (refusal IN ('path', 'key'))
+) STRICT;
+--
+INSERT INTO _offer_rebuilt (path, answered_at, refused_at, not_offered_at, asked_at)
+SELECT path, answered_at, refused_at, not_offered_at, asked_at FROM _offer
+UNION ALL
+SELECT resource, max(fetched_at), NULL, NULL, NULL FROM _record
+WHERE resource IN ('checkout_information', 'variants') AND fetched_at IS NOT NULL GROUP BY resource;
+--
+DROP TABLE _offer;
+ALTER TABLE _offer_rebuilt RENAME TO _offer;

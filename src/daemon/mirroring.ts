@@ -1,8 +1,9 @@
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
-import { type OptionalPath, optionalPaths } from '../domain/schedule/offer.ts';
+import { optionalPaths } from '../domain/schedule/offer.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
 import type { Mirror } from '../mirror/mirror.ts';
+import type { NotOffered } from '../mirror/schedule/offers.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
 import type { Ports } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
@@ -34,7 +35,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
   readonly sharing: Sharing | null;
   readonly crowding: Crowding;
   /** Returns the paths that the service is known not to have. */
-  notOffered(): OptionalPath[];
+  notOffered(): NotOffered[];
 }
 
 /**
@@ -83,7 +84,7 @@ export async function openMirroring(
   return {
     ...parts,
     subscriptions,
-    notOffered: () => mirror.schedule.offers.missing().map(({ path }) => path),
+    notOffered: () => mirror.schedule.offers.missing(),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

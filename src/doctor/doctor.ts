@@ -6,7 +6,7 @@ import { todoOf } from '../domain/conditions/table.ts';
 import { lowBelow } from '../domain/files/disk-space.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { isClockOff } from '../domain/schedule/clock-doubt.ts';
-import { keyOf, nameOf, type OptionalPath } from '../domain/schedule/offer.ts';
+import { keyOf, nameOf, type OptionalPath, type RefusalOf } from '../domain/schedule/offer.ts';
 import type { Question } from '../domain/service/adapter.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { CataloguedError } from '../errors.ts';
@@ -35,8 +35,8 @@ export interface ServiceProbes {
   /** Milliseconds; null if the service has sent no Date. */
   readonly offset: () => number | null;
   readonly subscriptions: ManagedSubscriptions;
-  /** Returns the paths that the service is known not to have. */
-  readonly notOffered: () => readonly OptionalPath[];
+  /** Returns the paths that the service is known not to have, or not to answer to this key. */
+  readonly notOffered: () => readonly { readonly path: OptionalPath; readonly refusal: RefusalOf }[];
   /** Returns the senders of the last deliveries, newest first; null if no receiver runs here. */
   readonly peers: (() => readonly Peer[]) | null;
 }
@@ -278,10 +278,13 @@ function reachability(outcome: Outcome): Check {
   }
 }
 
-/** Returns a check about the missing endpoints. A service may lack those that the specification does not list. */
-function endpoints(missing: readonly OptionalPath[]): Check[] {
+/** Returns a check about endpoints that the service lacks or refuses to this key: the mirror is filled without them. */
+function endpoints(missing: ReturnType<ServiceProbes['notOffered']>): Check[] {
   if (missing.length === 0) return [];
-  const said = missing.map((path) => `it does not offer ${nameOf[path]} (${keyOf[path]})`);
+  const said = missing.map(
+    ({ path, refusal }) =>
+      `${refusal === 'key' ? 'this key may not read' : 'it does not offer'} ${nameOf[path]} (${keyOf[path]})`,
+  );
   return [ok('endpoints', `${said.join(', ')}: asked again by itself`)];
 }
 

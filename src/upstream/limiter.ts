@@ -259,7 +259,7 @@ class LearningLimiter implements Limiter {
     call: Call,
   ): Got | WithoutAnswer {
     const now = this.#steady();
-    const { teaches, outcome } = this.#history.judge(came, about, now);
+    const { teaches, outcome } = this.#history.judge(came, about, now, call.path);
     if (teaches === 'nothing') return outcome;
     this.#away = teaches === 'there' ? null : teaches;
     if (this.#away !== null) this.#budget = afterMiss(this.#budget, this.#options.chance(), now);

@@ -39,7 +39,7 @@ type Came = { readonly kind: 'answer' | 'read' | 'unchanged' } | WithoutAnswer;
 
 /**
  * Status that means throttling when it comes in bursts, and a record's own failure when single. A client of the
- * service reports it instead of 429. If the key has no access to a path, `probe` says so, and the path is set to null.
+ * service reports it instead of 429. A path that has answered nothing else is not for this key (sync/evidence/reach.ts).
  */
 const burstStatus = 403;
 
@@ -59,12 +59,14 @@ export class OutcomeHistory {
   #silent_in_a_row = 0;
   #refused_in_a_row = 0;
   #answered = false;
+  /** Paths that were answered otherwise than with a burst status. */
+  readonly #answering = new Set<string>();
   /** True if the last failure was attributed to the service although it answered. */
   #unusable = false;
   #vouched_until = Number.NEGATIVE_INFINITY;
 
   /** `now`: of a clock that never jumps. */
-  judge<Got extends Came>(came: Got, about: OutcomeSubject, now: number): Judged<Got> {
+  judge<Got extends Came>(came: Got, about: OutcomeSubject, now: number, path: string | null = null): Judged<Got> {
     const outcome = this.#judgeUnsaid(came);
     if (outcome.kind === 'failed' && ours.has(outcome.code)) return { teaches: 'nothing', outcome };
     if (outcome.kind === 'failed') return this.#judgeFailure(outcome, about, now);
@@ -73,7 +75,7 @@ export class OutcomeHistory {
     // A call without a record is not decoded, so a login page in place of an answer would look the same.
     if (about === null && this.#unusable) return { teaches: 'nothing', outcome };
     this.#noteAnswer(about, now);
-    return { teaches: 'there', outcome: this.#judgeBurst(outcome) };
+    return { teaches: 'there', outcome: this.#judgeBurst(outcome, path) };
   }
 
   /** Returns how many calls in a row ended in a burst status. */
@@ -97,7 +99,7 @@ export class OutcomeHistory {
     if (!isTrouble && this.#silent_in_a_row < silence.calls)
       return silent || this.#unusable
         ? { teaches: 'nothing', outcome }
-        : { teaches: 'there', outcome: this.#judgeBurst(outcome) };
+        : { teaches: 'there', outcome: this.#judgeBurst(outcome, null) };
     this.#unusable = !silent;
     // If everything fails, no record is at fault.
     return {
@@ -143,8 +145,11 @@ export class OutcomeHistory {
   }
 
   /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key. */
-  #judgeBurst<Got extends Came>(outcome: Got): Got | WithoutAnswer {
+  #judgeBurst<Got extends Came>(outcome: Got, path: string | null): Got | WithoutAnswer {
     const hit = outcome.kind === 'refused' && outcome.status === burstStatus;
+    if (!hit && path !== null) this.#answering.add(path);
+    // A path that never answered, while others do, is not for this key.
+    if (hit && path !== null && this.#answered && !this.#answering.has(path)) return outcome;
     this.#refused_in_a_row = hit ? this.#refused_in_a_row + 1 : 0;
     this.#answered ||= !hit;
     this.#refused.add(hit);

@@ -157,6 +157,15 @@ describe('a fact of the status', () => {
     ['prices-refused', { outcomes: [failed('prices')] }],
     ['checks-flood', { outcomes: [failed('live-checks')] }],
     ['clock-doubted', { outcomes: [failed('clock')] }],
+    [
+      'not-for-this-key',
+      {
+        not_offered: [
+          { path: 'variants', since: 0, refusal: 'key', set: 'service.profile.paths.variants: null' },
+          { path: 'tags', since: 0, refusal: 'path', set: 'service.profile.paths.tags: null' },
+        ],
+      },
+    ],
     ['old-address-used', { outcomes: [failed('callback-address')] }],
     ['subscription-taken', { outcomes: [failed('subscription-address')] }],
   ];

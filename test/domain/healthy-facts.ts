@@ -43,6 +43,7 @@ export const healthy: ConditionFacts = {
       met: 1,
     },
   ],
+  not_offered: [],
   short_lists: [],
   closures: { held: 0, mostly_false: 0 },
   held: [],

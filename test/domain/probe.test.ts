@@ -41,6 +41,16 @@ it.each([
   expect(seen('currency', exchanges)).toBe(`EUR: EUR; USD: USD; a made-up one ${says}`);
 });
 
+it.each([401, 403])('a resource that is refused with %i while the list is answered is not for this key', (status) => {
+  const refused = exchange('variants', { status, failure: { code: 'unauthorized', message: '' } });
+  const variants = readAssumptions.find(({ name }) => name === 'GET product-variants');
+  const judged = variants?.judge({ exchanges: [exchange('list', {}), refused] } as unknown as ProbeEvidence);
+  expect(judged).toMatchObject({
+    seen: `${status} unauthorized: not for this key`,
+    profile: { paths: { variants: null } },
+  });
+});
+
 it.each([
   ['200, an answer', {}],
   ['404 not_found', { status: 404, failure: { code: 'not_found', message: '' } }],

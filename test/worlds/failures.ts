@@ -158,6 +158,16 @@ export const planted: readonly Planted[] = [
     },
   },
   {
+    failure: 'the key may no longer read variants',
+    code: 'not-for-this-key',
+    times: [5 * minute, 20 * minute, 15 * second],
+    plant: (world) => {
+      const mend = fault(world, { kind: 'status', status: 401, path: '/product-variants', body: '{"message":"no"}' });
+      ask(world);
+      return mend;
+    },
+  },
+  {
     failure: 'the disk is full',
     code: 'disk-full',
     times: [minute, 2 * minute, 5 * second],

@@ -99,7 +99,15 @@ const mirror = {
   error_rate: errorRate,
   truth,
   list_signal: z.object({ near: signal, far: signal, walked_every_ms: z.number().nullable() }),
-  not_offered: z.array(z.object({ path: z.enum(optionalPaths), since: instant, asked_at: instant, set: text })),
+  not_offered: z.array(
+    z.object({
+      path: z.enum(optionalPaths),
+      since: instant,
+      asked_at: instant,
+      refusal: z.enum(['path', 'key']),
+      set: text,
+    }),
+  ),
   short_lists: z.array(
     z.object({
       resource: text,

@@ -41,9 +41,12 @@ export function remarksPart(
       ({ subscription_id, from_at, to_at, products }) =>
         `Nothing came ${subscription_id === null ? '' : `from ${subscription_id} `}for ${duration((to_at ?? now) - from_at)}${to_at === null ? ', still lasting' : `: ${number(products)} products made due so far`}.`,
     ),
-    ...not_offered.map(
-      ({ path, since, set }) =>
-        `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}. It is asked again by itself; set ${set} to stop asking.`,
+    ...not_offered.flatMap(({ path, since, refusal, set }) =>
+      when(
+        refusal === 'path' || null,
+        () =>
+          `The service does not offer ${nameOf[path]}, noticed ${ago(since, now)}. It is asked again by itself; set ${set} to stop asking.`,
+      ),
     ),
     ...(told_of.has('job-failing') ? [] : jobs).flatMap((job) =>
       when(jobTrouble(job, now), (trouble) => `A job: ${trouble}.`),

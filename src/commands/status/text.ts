@@ -102,9 +102,12 @@ function facts(status: ShownStatus, now: number): string[] {
       `Shops     ${status.storefront?.listen}: checks, orders and changes for storefronts`,
     ),
     ...notifications(status, now),
-    ...status.not_offered.map(
-      ({ path, since, set }) =>
+    ...status.not_offered.flatMap(({ path, since, refusal, set }) =>
+      when(
+        // A condition says the other.
+        refusal === 'path',
         `Missing   ${nameOf[path]}: not offered by the service, noticed ${ago(since, now)}; asked again by itself unless you set ${set}`,
+      ),
     ),
   ];
 }

@@ -4,6 +4,7 @@ import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
+import type { OptionalPath, RefusalOf } from '../schedule/offer.ts';
 import type { OperationOutcome } from './outcome.ts';
 
 /* Each fact is declared once, here: the status has them and more. */
@@ -57,6 +58,13 @@ export interface StoredFacts {
     /** Null: there was none yet. */
     readonly rate: number | null;
   };
+  /** Optional paths that the service does not have, or that the key may not read (schedule/offer.ts). */
+  readonly not_offered: readonly {
+    readonly path: OptionalPath;
+    readonly since: number;
+    readonly refusal: RefusalOf;
+    readonly set: string;
+  }[];
   /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
   readonly short_lists: readonly ShortListFacts[];
   /** Last results of operations whose failure no other fact shows. */

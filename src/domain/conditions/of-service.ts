@@ -2,6 +2,7 @@ import { counted, duration, number, printable, resourceLabel } from '../../forma
 import { blocksFill } from '../sale/short-list.ts';
 import { isClockOff } from '../schedule/clock-doubt.ts';
 import { jobTrouble } from '../schedule/job-runs.ts';
+import { nameOf } from '../schedule/offer.ts';
 import { type ConditionKinds, fails, minute, stopsReads } from './condition.ts';
 
 /** Milliseconds after which an outage is shown: a connection is lost now and then. */
@@ -33,6 +34,23 @@ export const ofService = {
             since: daemon.key_refused_since,
             says: `the service refuses it: ${printable(daemon.key_refused).replace(/\.$/, '')}`,
           },
+  },
+  'not-for-this-key': {
+    about: 'Key',
+    headline: 'The key has had no access to some resources',
+    severity: 'warning',
+    means:
+      'the service refuses a whole resource to this key (401 or 403) and answers for others. If it was never read, it is requested once a day and has no freshness target; if it was read before, it is requested every ten minutes and keeps it',
+    todo: 'Ask the service for access. If you do not need the resource, set its path to null, as the text names it and `catalogued probe` proposes it',
+    depends_on: ['key-refused'],
+    found: ({ not_offered }) => {
+      const refused = not_offered.filter(({ refusal }) => refusal === 'key');
+      if (refused.length === 0) return null;
+      return {
+        since: Math.min(...refused.map(({ since }) => since)),
+        says: `this key may not read ${refused.map(({ path, set }) => `${nameOf[path]} (${set})`).join(', ')}`,
+      };
+    },
   },
   'service-unreachable': {
     about: 'Service',

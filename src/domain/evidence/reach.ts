@@ -1,4 +1,4 @@
-import type { OfferFacts } from '../schedule/offer.ts';
+import type { OfferFacts, RefusalOf } from '../schedule/offer.ts';
 import { isList, type Resource } from '../schedule/resources.ts';
 
 /*
@@ -6,22 +6,19 @@ import { isList, type Resource } from '../schedule/resources.ts';
  * One refusal concerns its record alone. Other records are read before it concerns more.
  */
 
-/** Possible reach of a refusal beyond its record. */
-export type Beyond = 'key' | 'path';
-
 /** Outcome of a call, as far as it matters for refusals. */
 interface Said {
   readonly kind: string;
   readonly status?: number;
 }
 
-const refusing: Readonly<Record<Beyond, readonly number[]>> = { key: [401, 403], path: [404, 405] };
+const refusing: Readonly<Record<RefusalOf, readonly number[]>> = { key: [401, 403], path: [404, 405] };
 
 /**
  * Returns whether an answer may be a refusal of the key (or of the path). A single answer cannot distinguish that from
  * a refusal of the record alone.
  */
-export function refuses(about: Beyond, { kind, status = 0 }: Said): boolean {
+export function refuses(about: RefusalOf, { kind, status = 0 }: Said): boolean {
   return (kind === 'refused' || kind === 'missing') && refusing[about].includes(status);
 }
 
@@ -35,7 +32,7 @@ export type Shown = 'refused' | 'accepted' | 'nothing';
  * Returns what an answer proves. With a refused key the service would answer neither that a product is missing nor with
  * an error about one.
  */
-export function shownBy(about: Beyond, said: Said): Shown {
+export function shownBy(about: RefusalOf, said: Said): Shown {
   const { kind, status } = said;
   if (refuses(about, said)) return 'refused';
   if (kind === 'answer' || kind === 'read' || kind === 'unchanged') return 'accepted';

@@ -85,7 +85,8 @@ function optional(evidence: ProbeEvidence, names: readonly string[], means: stri
   if (answered !== undefined) return asBelieved(`${answered.status}`);
   if (asked.length === 0) return cannotTell('not asked');
   const seen = distinct(asked.map(ending)).join(', ');
-  if (asked.every(({ status }) => status === 403))
+  // The list was answered, so the key is accepted.
+  if (asked.every(({ status }) => status === 401 || status === 403))
     return otherwise(`${seen}: not for this key`, `ask the service for access; until then ${means}`, profile);
   if (!asked.every(({ status }) => status === 404 || status === 405)) return cannotTell(seen);
   return otherwise(`${seen}${asked.length > 1 ? ` for ${asked.length} products` : ''}: not offered`, means, profile);

@@ -210,7 +210,7 @@ export type DynamicResource = Where<{ readonly dynamic: 'own' }>;
 /** Keys of the service profile for the paths of resources. */
 export type ResourcePath = Table[Resource]['path'];
 export type NeededResourcePath = Table[Where<{ readonly needed: true }>]['path'];
-export type OptionalResourcePath = Table[Where<{ readonly optional: true }>]['path'];
+export type OptionalResourcePath = Table[Where<{ readonly needed: false }>]['path'];
 /** Resources that a person can request with `resync`; images come with the lists. */
 export type ResyncResource = Table[Resource]['resync'] | 'images';
 

@@ -1,21 +1,22 @@
 import type { Instant } from '../../clock.ts';
-import { type OfferFacts, type OptionalPath, optionalPathOf } from '../../domain/schedule/offer.ts';
+import { type OfferFacts, type OptionalPath, optionalPathOf, type RefusalOf } from '../../domain/schedule/offer.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-/** A path that the service does not have. */
+/** A path that the service does not have, or that the key may not read. */
 export interface NotOffered {
   readonly path: OptionalPath;
   readonly since: number;
   readonly asked_at: number;
+  readonly refusal: RefusalOf;
 }
 
 /** Optional paths that the service has. */
 export interface OfferReads {
   find(path: OptionalPath): Pick<Tables['_offer'], keyof OfferFacts>;
-  /** Returns whether the path of a resource is requested as usual. */
+  /** Returns whether records of the path exist: it is not refused, or the key could read it before. */
   isOffered(path: OptionalPath): boolean;
   offers(resource: Resource): boolean;
   /** Returns those that are not offered, by name. */
@@ -25,16 +26,16 @@ export interface OfferReads {
 export interface OfferTable extends OfferReads {
   /** Records an answer that shows that the path exists. */
   answered(path: OptionalPath, at: Instant): void;
-  /** It answered 404 or 405, which decides nothing yet. */
+  /** It was refused, which decides nothing yet. */
   refused(path: OptionalPath, at: Instant): void;
   /** It counts as not offered, as of now; returns whether that is new. */
-  notOffered(path: OptionalPath, at: Instant): boolean;
+  notOffered(path: OptionalPath, at: Instant, refusal: RefusalOf): boolean;
   /** Nothing is known of it: the configuration does not ask for it any more. */
   forget(path: OptionalPath): void;
 }
 
-const facts = ['answered_at', 'refused_at', 'not_offered_at', 'asked_at'] as const;
-const nothing = { answered_at: null, refused_at: null, not_offered_at: null, asked_at: null };
+const facts = ['answered_at', 'refused_at', 'not_offered_at', 'asked_at', 'refusal'] as const;
+const nothing = { answered_at: null, refused_at: null, not_offered_at: null, asked_at: null, refusal: 'path' as const };
 
 type OfPath = { path: OptionalPath };
 
@@ -43,13 +44,16 @@ export function offerReads(db: Reads): OfferReads {
   const missing = db.rows(() =>
     query
       .selectFrom('_offer')
-      .select(['path', 'not_offered_at as since', 'asked_at', 'answered_at'])
+      .select(['path', 'not_offered_at as since', 'asked_at', 'answered_at', 'refusal'])
       .where('not_offered_at', 'is not', null)
       .orderBy('path')
       .$narrowType<{ since: Instant; asked_at: Instant }>(),
   );
   const find = (path: OptionalPath) => one.get({ path }) ?? nothing;
-  const isOffered = (path: OptionalPath) => find(path).not_offered_at === null;
+  const isOffered = (path: OptionalPath) => {
+    const { not_offered_at, answered_at, refusal } = find(path);
+    return not_offered_at === null || (refusal === 'key' && answered_at !== null);
+  };
   return {
     find,
     isOffered,
@@ -75,10 +79,10 @@ export function offerTable(db: Writes): OfferTable {
       const known = find(path);
       put.run({ path, ...known, refused_at: known.refused_at ?? at });
     },
-    notOffered: (path, at) => {
+    notOffered: (path, at, refusal) => {
       const { answered_at, refused_at, not_offered_at } = find(path);
       const since = { refused_at: refused_at ?? at, not_offered_at: not_offered_at ?? at };
-      put.run({ path, answered_at, ...since, asked_at: at });
+      put.run({ path, answered_at, ...since, asked_at: at, refusal });
       return not_offered_at === null;
     },
     forget: (path) => {

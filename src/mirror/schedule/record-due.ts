@@ -1,6 +1,7 @@
 import type { Instant } from '../../clock.ts';
 import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
+import type { Resource } from '../../domain/schedule/resources.ts';
 import {
   type Bound,
   type ExpressionBuilder,
@@ -38,6 +39,8 @@ export interface RecordDue {
    */
   retryOfProduct(product_id: number, at: Instant): number;
   setDue(key: RecordKey, due: Due): void;
+  /** Lets every record of a resource wait until an instant. */
+  postpone(resource: Resource, until: Instant): void;
   reschedule(key: RecordKey, due: Due, stale_at: Instant): void;
 }
 
@@ -48,6 +51,9 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
       .updateTable('_record')
       .set({ due_at: bound.due_at, due_reason: bound.due_reason, lane: bound.lane })
       .where(isRecord(bound)),
+  );
+  const postpone = db.change(({ resource, until }: Bound<{ resource: Resource; until: Instant }>) =>
+    query.updateTable('_record').set({ due_at: until }).where('resource', '=', resource).where('due_at', '<', until),
   );
   const reschedule = db.change((bound: Bound<RecordKey & Planned & { stale_at: Instant }>) =>
     query
@@ -89,6 +95,9 @@ export function recordDue(db: Writes, madeDue: () => void): RecordDue {
     setDue: (key, due) => {
       madeDue();
       setDue.run({ ...key, ...planned(key, due) });
+    },
+    postpone: (resource, until) => {
+      postpone.run({ resource, until });
     },
     reschedule: (key, due, stale_at) => {
       reschedule.run({ ...key, ...planned(key, due), stale_at });

@@ -1,6 +1,5 @@
-import { optionalPathOf } from '../../domain/schedule/offer.ts';
 import type { Offered } from '../../domain/schedule/record-kinds.ts';
-import { type Resource, type UntieredResource, untieredResources } from '../../domain/schedule/resources.ts';
+import { type Resource, resources, type UntieredResource, untieredResources } from '../../domain/schedule/resources.ts';
 import { type Bound, pick, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -94,9 +93,9 @@ const beforeAll = -1;
 
 const columns = ['resource', 'tier', 'target_ms', 'first_part', 'last_part'] as const;
 
-/** Returns whether a resource has a freshness target. An optional one has it only as long as it is requested. */
+/** Returns whether a resource has a freshness target. One that is not needed has it only as long as it is requested. */
 function hasTarget(resource: UntieredResource, offered: Offered): boolean {
-  return optionalPathOf(resource) === null || offered.has(resource);
+  return resources[resource].needed || offered.has(resource);
 }
 
 /** Beyond every window: a category's horizon may be longer than that of everything. */

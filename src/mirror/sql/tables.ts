@@ -42,7 +42,6 @@ export interface Tables {
   _image_file: { product_id: number; image_key: string; size: Is['size']; url: string; file: string | null; checksum: string | null; media_type: Is['media_type'] | null; width: number | null; height: number | null; bytes: number | null; etag: string | null; last_modified: string | null; fetched_at: Instant | null; checked_at: Instant | null; due_at: Instant; failures: number; failure: string | null; failure_kind: 'gone' | 'failed' | null };
   search_entries: { search_id: number; product_id: number; language: string; title: string | null; tagline: string | null; summary: string | null; city: string | null; venue: string | null; country: string | null };
   _check_count: { product_id: number; tier: 'near' | 'middle' | 'far'; day: number; checks: number; wrong: number; orders: number; orders_wrong: number; tickets: number; said_available: number; said_sold_out: number; said_price: number; unknown: number; unanswered: number };
-  _offer: { path: 'experiences' | 'tags' | 'product' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null };
   _search_text: { search_id: number; name: string; title: string; city: string; country: string; venue: string; tagline: string; summary: string };
   search_words: { word: string; language: string; term: string; documents: number };
   search_deletes: { shorter: string; word: string };
@@ -67,6 +66,7 @@ export interface Tables {
   _held: { subject: Is['subject']; opened_at: Instant; state: Is['_held.state']; next_at: Instant; sampled_at: Instant | null; sample: string; shares: string; decision: Is['_held.decision'] | null; decided_until: Is['decided_until'] | null; ended_at: Instant | null; likeness: string | null };
   policies: { resource: 'products' | 'product_prices' | 'product_detail' | 'checkout_information' | 'variants' | 'experiences' | 'tags' | 'images' | 'availability' | 'day_prices'; state: 'fresh' | 'stale' | 'expired' | 'unknown'; action: 'show' | 'show_as_from' | 'check_first' | 'hide'; expires_after: number | null; reason: string };
   _unreadable: { resource: Is['resource']; member: string; product_id: number; edition: string; part: number; example: string; first_at: Instant; last_at: Instant; kept: 0 | 1 };
+  _offer: { path: 'experiences' | 'tags' | 'product' | 'checkout_information' | 'variants' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null; refusal: 'path' | 'key' };
 }
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
@@ -86,4 +86,5 @@ export interface Defaulted {
   _gap: 'gap_id' | 'healed_to' | 'products';
   _image_file: 'failures';
   search_entries: 'search_id';
+  _offer: 'refusal';
 }

@@ -62,7 +62,7 @@ export interface MirrorStatus extends StoredFacts {
   readonly truth: Truth;
   /** Value of the product list as a signal for changes of dates. */
   readonly list_signal: ListSignal;
-  /** Paths that the service does not have: they are requested rarely, and nothing waits for them. */
+  /** Paths that the service does not have, or that the key may not read: they are requested rarely, and nothing waits for them. */
   readonly not_offered: readonly (NotOffered & { readonly set: string })[];
   readonly short_lists: readonly ShortListStatus[];
 }
@@ -127,7 +127,9 @@ export function statusOf(db: Database): (now: Instant) => MirrorStatus {
     error_rate: errorRate(),
     truth: truth(),
     list_signal: signal(),
-    not_offered: offers.missing().map(({ path, since, asked_at }) => ({ path, since, asked_at, set: keyOf[path] })),
+    not_offered: offers
+      .missing()
+      .map(({ path, since, asked_at, refusal }) => ({ path, since, asked_at, refusal, set: keyOf[path] })),
     short_lists: shortLists.all(),
     outcomes: outcomes.all(),
   });

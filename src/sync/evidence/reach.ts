@@ -1,7 +1,6 @@
-import type { Instant } from '../../clock.ts';
+import { type Instant, instant } from '../../clock.ts';
 import {
   type AskedRecord,
-  type Beyond,
   isThere,
   judgeSubscriptionRead,
   othersOfKey,
@@ -16,10 +15,13 @@ import {
 import {
   keyOf,
   mayAskAgain,
+  mayLack,
   nameOf,
   type OptionalPath,
   optionalPathOf,
+  type RefusalOf,
   resourceAt,
+  withheldMs,
 } from '../../domain/schedule/offer.ts';
 import { isList, resourceNames } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
@@ -55,7 +57,7 @@ export class Refusals implements RefusalJudge {
     readonly tried_at: number;
   } | null = null;
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
-  readonly #asking = new Map<Beyond | OptionalPath, Promise<Reach>>();
+  readonly #asking = new Map<'key' | OptionalPath, Promise<Reach>>();
 
   constructor(ports: Ports, probe: Probe) {
     this.#ports = ports;
@@ -82,17 +84,24 @@ export class Refusals implements RefusalJudge {
     if (shownBy('key', await asked) === 'accepted') this.#key = null;
   }
 
-  judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach> {
-    if (refuses('key', refusal)) return this.#shared('key', signal, () => this.#askAboutKey(record, refusal, signal));
+  async judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach> {
     const path = optionalPathOf(record.resource);
-    if (path === null || !refuses('path', refusal)) return Promise.resolve({ to: 'record', because: 'specified' });
-    return this.#shared(path, signal, () => this.#askAboutPath(path, record, signal));
+    if (refuses('key', refusal)) {
+      const reach = await this.#shared('key', signal, () => this.#askAboutKey(record, refusal, signal));
+      // The key is accepted elsewhere. It may have no right to this resource.
+      if (path === null || reach.because !== 'another-accepted') return reach;
+      return this.#shared(path, signal, () => this.#askAboutPath('key', path, record, signal));
+    }
+    if (path === null || !mayLack(record.resource) || !refuses('path', refusal))
+      return { to: 'record', because: 'specified' };
+    return this.#shared(path, signal, () => this.#askAboutPath('path', path, record, signal));
   }
 
   /**
-   * Requests a missing path once a week, or every six hours if it has answered before. A list that was refused once, and
-   * never answered, is requested a second time after a minute. A path that answers is read again from then on. Run every
-   * minute.
+   * Requests paths again that are refused: a missing one once a week, or every six hours if it has answered before; one
+   * that the key may not read once a day, or every ten minutes. A list that was refused once, and never answered, is
+   * requested a second time after a minute, and so is anything refused to the key. A path that answers is read again from
+   * then on. Run every minute.
    */
   async askMissing(signal: AbortSignal): Promise<void> {
     const { mirror, clock, log } = this.#ports;
@@ -100,17 +109,18 @@ export class Refusals implements RefusalJudge {
       const resource = resourceAt(path);
       // Subscriptions are requested where they are needed (subscriptions/reads.ts).
       if (resource === null) continue;
-      const isDoubted = isList(resource) && facts.asked_at === facts.since;
+      const { refusal } = facts;
+      const isDoubted = (isList(resource) || refusal === 'key') && facts.asked_at === facts.since;
       if (!mayAskAgain(facts, clock.now(), isDoubted)) continue;
       const list = { resource, product_id: 0 };
       const asked = isList(resource) ? [list] : othersOfPath(list, this.#listed());
-      const shown = await this.#askUntil('path', asked, signal);
+      const shown = await this.#askUntil(refusal, asked, signal);
       if (shown.at(-1) === 'accepted') {
         mirror.transaction(() => mirror.schedule.offers.answered(path, clock.now()));
         prepareRecords(this.#ports);
-        log.info({ path }, `the service offers ${nameOf[path]} again`);
+        log.info({ path }, `the service answers ${nameOf[path]} again`);
       } else if (shown.every((each) => each === 'refused')) {
-        mirror.transaction(() => mirror.schedule.offers.notOffered(path, clock.now()));
+        pathMissing(this.#ports, path, refusal);
       }
     }
   }
@@ -119,7 +129,7 @@ export class Refusals implements RefusalJudge {
    * Lets records that are refused at the same time share one result. If the caller that investigates aborts, the next
    * one takes over.
    */
-  async #shared(about: Beyond | OptionalPath, signal: AbortSignal, ask: () => Promise<Reach>): Promise<Reach> {
+  async #shared(about: 'key' | OptionalPath, signal: AbortSignal, ask: () => Promise<Reach>): Promise<Reach> {
     for (let other = this.#asking.get(about); other !== undefined; other = this.#asking.get(about))
       try {
         return await other;
@@ -145,26 +155,28 @@ export class Refusals implements RefusalJudge {
     return reach;
   }
 
-  async #askAboutPath(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
+  async #askAboutPath(about: RefusalOf, path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
     const { mirror, clock } = this.#ports;
-    if (!mirror.schedule.offers.isOffered(path)) return { to: 'path', because: 'known' };
-    if (isThere(mirror.schedule.offers.find(path), clock.now())) return { to: 'record', because: 'another-accepted' };
-    const others = await this.#askUntil('path', othersOfPath(record, this.#listed()), signal);
+    const { offers, targets } = mirror.schedule;
+    const known = offers.find(path);
+    if (known.not_offered_at !== null) return { to: 'path', because: 'known' };
+    if (isThere(known, clock.now())) return { to: 'record', because: 'another-accepted' };
+    const others = await this.#askUntil(about, othersOfPath(record, this.#listed()), signal);
     const now = clock.now();
-    const reach = reachOfPath(others, record, mirror.schedule.offers.find(path), now);
+    const reach = reachOfPath(others, record, offers.find(path), now);
     mirror.transaction(() => {
       if (others.includes('accepted')) pathAnswered(this.#ports, path, now);
       if (reach.because !== 'refused-once') return;
-      mirror.schedule.offers.refused(path, now);
+      offers.refused(path, now);
       // Its freshness target may not be reachable.
-      mirror.schedule.targets.drop(record.resource);
+      if (about === 'path' || known.answered_at === null) targets.drop(record.resource);
     });
-    if (reach.to === 'path') pathMissing(this.#ports, path);
+    if (reach.to === 'path') pathMissing(this.#ports, path, about);
     return reach;
   }
 
   /** Requests one record after the other, until one is accepted. */
-  async #askUntil(about: Beyond, records: readonly AskedRecord[], signal: AbortSignal): Promise<Shown[]> {
+  async #askUntil(about: RefusalOf, records: readonly AskedRecord[], signal: AbortSignal): Promise<Shown[]> {
     const shown: Shown[] = [];
     for (const record of records) {
       shown.push(shownBy(about, await this.#ask(record, signal)));
@@ -215,20 +227,26 @@ export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: I
   if (refused_at !== null && policy !== undefined) mirror.schedule.targets.write(policy, policy.daysPerRequest);
 }
 
-/** Records that a path is missing, and drops its records. Logged once. */
-export function pathMissing(ports: Sync, path: OptionalPath): void {
+/**
+ * Records that a path is missing or not for this key, and drops its records. Records that the key could read before wait
+ * for the next attempt instead. Logged once.
+ */
+export function pathMissing(ports: Sync, path: OptionalPath, refusal: RefusalOf = 'path'): void {
   const { mirror, clock, log } = ports;
+  const { offers, records } = mirror.schedule;
   const isNew = mirror.transaction(() => {
-    if (!mirror.schedule.offers.notOffered(path, clock.now())) return false;
+    const isNew = offers.notOffered(path, clock.now(), refusal);
     const resource = resourceAt(path);
-    if (resource === null) return true;
+    if (resource !== null && offers.isOffered(path)) records.postpone(resource, instant(clock.now() + withheldMs));
+    if (!isNew || resource === null || offers.isOffered(path)) return isNew;
     mirror.schedule.records.dropResource(resource);
     mirror.schedule.targets.drop(resource);
     if (path === 'product') leaveToList(ports);
     mirror.schedule.jobs.finish(clock.now());
     return true;
   });
-  if (isNew) log.warn({ path, set: keyOf[path] }, `the service does not offer ${nameOf[path]}: asked again by itself`);
+  const subject = refusal === 'key' ? 'this key may not read' : 'the service does not offer';
+  if (isNew) log.warn({ path, set: keyOf[path] }, `${subject} ${nameOf[path]}: asked again by itself`);
 }
 
 /** Judges a 404 or 405 to the read of a subscription that was put at `put_at`, and records the result. */

@@ -2,6 +2,7 @@ import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { textsSaid } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
+import { pathAnswered } from '../evidence/reach.ts';
 import { lookForMembers } from '../notifications/looks.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { SyncPorts } from '../records/context.ts';
@@ -23,6 +24,7 @@ export async function refreshCheckoutInformation(
   const { sent_at, called_at = sent_at, hash } = reading;
   return commit(
     () => {
+      pathAnswered(ports, 'checkout_information', sent_at);
       const known = mirror.catalogue.products.find(product_id);
       const dynamic = reading.kind === 'read' ? reading.value.has_dynamic_pricing : known?.has_dynamic_pricing;
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };

@@ -1,6 +1,7 @@
 import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { judgeVariants } from '../evidence/answers.ts';
+import { pathAnswered } from '../evidence/reach.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
@@ -24,6 +25,7 @@ export async function refreshVariants(ports: SyncPorts, record: RecordFacts, sig
   };
   return commit(
     () => {
+      pathAnswered(ports, 'variants', sent_at);
       const lost = lostOf(ports, record, reading);
       if (lost !== null) return lost;
       const variants = reading.kind === 'read' ? reading.value.variants : null;

@@ -2,6 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
 import { refusedCode, refuses } from '../../domain/evidence/reach.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
+import { withheldMs } from '../../domain/schedule/offer.ts';
 import { type Due, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
@@ -252,8 +253,8 @@ export async function settleFailure(
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
   const to = reading.kind === 'refused' ? (await ports.refusals.judge(record, reading, signal)).to : 'record';
   if (to === 'key') return { kind: 'key-refused' };
-  // The record was dropped with its path.
-  if (to === 'path') return { kind: 'postponed' };
+  // The record was dropped with its path, unless the key could read it before.
+  if (to === 'path' && !ports.policy.extent.resources.has(record.resource)) return { kind: 'postponed' };
   const { message } = reading;
   const isRefused = reading.kind === 'refused';
   // The first fill does not wait for records refused this way.
@@ -263,6 +264,7 @@ export async function settleFailure(
   const final = isRefused || code === 'other-dates' || code === 'members-unreadable';
   const gone = isRefused && (reading.status === 404 || reading.status === 410);
   if (to === 'unknown') recordFailure(ports, record, { code, message, final: false, again_ms: unknownReachMs });
+  else if (to === 'path') recordFailure(ports, record, { code, message, final, again_ms: withheldMs });
   else if (!gone || record.product_id === 0) {
     const again = 'again_ms' in reading ? { again_ms: reading.again_ms } : {};
     recordFailure(ports, record, { code, message, final, ...again });
