@@ -116,7 +116,7 @@ const profile = section({
     .enum(['find-out', 'account'], { error: 'expected find-out or account' })
     .default('find-out')
     .describe(
-      'Reach of a long Retry-After of a 429. After a minute another product tries whether it is meant for all (find-out); account, if it always is.',
+      'Reach of a long Retry-After. After a minute one call tests whether it is meant for all (find-out); account, if it always is.',
     ),
   timeout: duration('60s', { min: '100ms', max: '10m' }).describe(
     'Total time allowed for a call; three times as long for a page of the list.',

@@ -221,19 +221,21 @@ function judgeHead(
   { throttle_statuses, clock, base_url, key }: HttpOptions,
 ): Outcome | 'done' | null {
   const status = response.statusCode;
-  if (throttle_statuses.includes(status)) {
-    const now = clock.now();
-    const wait = parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
-    return { kind: 'throttled', status, until: wait === null ? null : instant(now + wait) };
-  }
+  const now = clock.now();
+  const wait = parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
+  const until = wait === null ? null : instant(now + wait);
+  const type = header(response, 'content-type')?.trim() ?? '';
+  const isJson = /^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type);
+  if (throttle_statuses.includes(status))
+    return { kind: 'throttled', status, until, ...(status >= 500 && !isJson ? { proxied: true } : {}) };
   if (status >= 400 && status < 500) return null;
   if (status >= 300 && status < 400) {
     const target = redirectTarget(header(response, 'location'), base_url, key);
     return failed('redirect', `the service redirects${target === null ? '' : ` to ${target}`} (${status})`);
   }
-  if (status !== 200 && !(effect === 'change' && (status === 201 || status === 204))) return failedStatus(status);
-  const type = header(response, 'content-type')?.trim() ?? '';
-  if (/^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(type)) return null;
+  if (status !== 200 && !(effect === 'change' && (status === 201 || status === 204)))
+    return failedStatus(status, until);
+  if (isJson) return null;
   if (effect === 'change') return 'done';
   const named = /^text\/html\b/i.test(type) ? 'HTML' : line(type, 80) || 'a body of no type';
   return failed('not-json-type', `the service answers with ${named} instead of JSON`);

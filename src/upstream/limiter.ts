@@ -1,4 +1,4 @@
-import { type Chance, type Clock, instant } from '../clock.ts';
+import { type Chance, type Clock, type Instant, instant } from '../clock.ts';
 import { type Budget, pauseLeft, resumeBudget, startBudget } from '../domain/budget/budget.ts';
 import { afterAnswer, afterMiss, afterThrottle, afterThrottleAlone, isCrowd } from '../domain/budget/outcomes.ts';
 import {
@@ -6,8 +6,10 @@ import {
   afterOwnThrottle,
   afterRest,
   afterThrottledTry,
+  checkTryBegins,
   doubted,
   doubtOf,
+  mayCheckTry,
   restOf,
   tryBegins,
   wasTry,
@@ -93,6 +95,8 @@ export interface Limiter extends Disposable {
   pause(): Pause;
   /** Returns whether the last calls failed, and another one would show whether that is the service's fault or their own. */
   isInDoubt(): boolean;
+  /** Returns whether a live check is sent at once although a pause lasts, to test whether all calls have to wait. */
+  mayCheckTry(): boolean;
   /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget;
 }
@@ -138,7 +142,7 @@ class LearningLimiter implements Limiter {
       budget: () => this.#budget,
       steady: () => this.#steady(),
       mayCall: () => leadership?.trusted() ?? true,
-      tries: () => this.#tries(),
+      tries: (by) => this.#tries(by),
     });
     // An earlier process, or an earlier configuration of this one, may have made a call just now.
     if (learned !== null) this.#turns.notBefore(1000 / this.#budget.rate);
@@ -196,6 +200,10 @@ class LearningLimiter implements Limiter {
     return this.#history.isInDoubt() || doubtOf(this.#budget, this.#steady()) !== null;
   }
 
+  mayCheckTry(): boolean {
+    return mayCheckTry(this.#budget, this.#steady());
+  }
+
   learned(): Budget {
     return shifted(this.#budget, this.#options.clock.now() - this.#steady());
   }
@@ -210,9 +218,9 @@ class LearningLimiter implements Limiter {
     return this.#started.at + this.#options.clock.monotonic() - this.#started.monotonic;
   }
 
-  #tries(): void {
+  #tries(by: 'check' | 'any'): void {
     if (doubtOf(this.#budget, this.#steady()) === null) return;
-    this.#budget = tryBegins(this.#budget, this.#steady());
+    this.#budget = (by === 'check' ? checkTryBegins : tryBegins)(this.#budget, this.#steady());
     this.#options.throttled(this.learned());
   }
 
@@ -226,9 +234,11 @@ class LearningLimiter implements Limiter {
     const own = subject !== null && status < 500 ? subject : null;
     const throttled = isCrowd(before) ? 'many' : 'few';
     const rested = own === null ? before : afterOwnThrottle(before, own, { until, throttled }, chance(), now, sent_at);
-    const meant = own !== null && !this.#isAccount ? path : null;
+    const meant = this.#isAccount ? null : (path ?? '');
     const isAlone = restOf(rested, own, now)?.alone === 1 && (until === null || !this.#isAccount);
-    if (wasTry(before, now, sent_at)) this.#budget = afterThrottledTry(rested, until, meant, now);
+    // Two answers of maintenance are believed: its pause is kept to the end.
+    const goesOn = own === null ? null : meant;
+    if (wasTry(before, now, sent_at)) this.#budget = afterThrottledTry(rested, until, goesOn, now);
     else if (isAlone) this.#budget = afterThrottleAlone(rested, now, sent_at);
     else {
       const after = afterThrottle(rested, until, chance(), now, sent_at);
@@ -241,6 +251,23 @@ class LearningLimiter implements Limiter {
     this.#turns.notBefore(pauseLeft(budget, now) + ((burst(budget, concurrency) - 1) * 1000) / budget.rate);
     const rests = restOf(budget, own, now)?.times ?? 0;
     if (until !== null || rests > 1 || budget.cut_at !== before.cut_at) this.#options.throttled(this.learned());
+  }
+
+  /** A pause that a proxy asks for in place of the service is tested like one of the service; the rate learns nothing. */
+  #missed(outcome: { readonly kind: string; readonly until?: Instant | null }, { path, sent_at }: Call, now: number) {
+    const { clock, chance } = this.#options;
+    const before = this.#budget;
+    const missed = afterMiss(before, chance(), now);
+    const asked = outcome.kind === 'unreachable' ? (outcome.until ?? null) : null;
+    this.#budget = missed;
+    if (asked === null) return;
+    const told_until = now + asked - clock.now();
+    if (wasTry(before, now, sent_at)) this.#budget = afterThrottledTry(missed, told_until, null, now);
+    else {
+      const told = { ...missed, told_until, not_before: Math.max(missed.not_before, told_until) };
+      this.#budget = doubted(before, told, this.#isAccount ? null : (path ?? ''), now);
+    }
+    this.#options.throttled(this.learned());
   }
 
   #answered(demand: CallDemand, { subject, sent_at }: Call, now: number): void {
@@ -262,7 +289,7 @@ class LearningLimiter implements Limiter {
     const { teaches, outcome } = this.#history.judge(came, about, now, call.path);
     if (teaches === 'nothing') return outcome;
     this.#away = teaches === 'there' ? null : teaches;
-    if (this.#away !== null) this.#budget = afterMiss(this.#budget, this.#options.chance(), now);
+    if (this.#away !== null) this.#missed(outcome, call, now);
     // A burst of refusals is nobody's own throttle.
     else if (outcome.kind === 'throttled')
       this.#throttled(outcome, came.kind === 'throttled' ? call : { ...call, subject: null }, now);

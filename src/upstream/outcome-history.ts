@@ -24,6 +24,11 @@ const unsaid = [
   { of: 10, calls: 5 },
   { of: 100, calls: 10 },
 ] as const;
+/**
+ * A 503 of a proxy means "less" only if a call was answered right after one so often among the same answers: behind a
+ * proxy, a dead service refuses every call.
+ */
+const answeredBetween = 3;
 
 /** Subject of a call: a product by its id, or a list by its path; null if neither. */
 export type OutcomeSubject = number | string | null;
@@ -136,12 +141,22 @@ export class OutcomeHistory {
     return about.length >= trouble.calls && new Set(about).size >= trouble.subjects;
   }
 
-  /** A single 503 without Retry-After is the failure of what was asked for; only many of them are back-pressure. */
+  /**
+   * A single 503 without Retry-After, or from a proxy, is the failure of what was asked for; only many of them are
+   * back-pressure.
+   */
   #judgeUnsaid<Got extends Came>(outcome: Got): Got | WithoutAnswer {
-    const hit = outcome.kind === 'throttled' && outcome.status >= 500 && outcome.until === null;
-    this.#overloaded.add(hit);
-    if (!hit || unsaid.some(({ of, calls }) => this.#overloaded.hits(of) >= calls)) return outcome;
-    return failedStatus(outcome.status);
+    if (outcome.kind === 'failed' || outcome.kind === 'unreachable') return outcome;
+    if (outcome.kind !== 'throttled' || outcome.status < 500 || (outcome.until !== null && !outcome.proxied)) {
+      this.#overloaded.add(false);
+      return outcome;
+    }
+    this.#overloaded.add(true);
+    const least = outcome.proxied ? answeredBetween : 0;
+    const isMeant = unsaid.some(
+      ({ of, calls }) => this.#overloaded.hits(of) >= calls && this.#overloaded.returns(of) >= least,
+    );
+    return isMeant ? outcome : failedStatus(outcome.status, outcome.until);
   }
 
   /** A single 403 is the record's; several among the last answers are back-pressure; nothing but 403 is the key. */
@@ -181,5 +196,10 @@ class LastOf {
 
   hits(among = this.#size): number {
     return this.#last.slice(-among).filter(Boolean).length;
+  }
+
+  /** Returns the number of misses that came right after a hit. */
+  returns(among: number): number {
+    return this.#last.slice(-among).filter((hit, index, last) => !hit && last[index - 1] === true).length;
   }
 }

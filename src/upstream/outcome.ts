@@ -45,21 +45,24 @@ export type Outcome =
       readonly kind: 'throttled';
       readonly status: number;
       readonly until: Instant | null;
+      /** It is not the service's JSON: a proxy may have answered in its place. */
+      readonly proxied?: true;
       readonly rests?: { readonly until: Instant; readonly alone: boolean };
     }
   /** No connection: nothing was asked of the service. */
-  | { readonly kind: 'unreachable'; readonly code: string; readonly message: string }
+  | { readonly kind: 'unreachable'; readonly code: string; readonly message: string; readonly until?: Instant }
   /** The service answered no (400, 401, 403, 404, 410 …), in its own words: `code` is its own where it gave one. */
   | { readonly kind: 'refused'; readonly status: number; readonly code: string; readonly message: string }
   /**
-   * Something came, and it cannot be used; `status`, where that is why. `example`: the start of an answer whose message
-   * does not quote it, without key and addresses.
+   * Something came, and it cannot be used; `status`, where that is why. `until`: its Retry-After. `example`: the start of
+   * an answer whose message does not quote it, without key and addresses.
    */
   | {
       readonly kind: 'failed';
       readonly code: FailureCode;
       readonly message: string;
       readonly status?: number;
+      readonly until?: Instant;
       readonly example?: string;
     };
 
@@ -77,6 +80,7 @@ export function failed(code: FailureCode, message: string): Failed {
 }
 
 /** Returns the failure of an answer whose status says that there is nothing in it to use. */
-export function failedStatus(status: number): Failed {
-  return { ...failed(`status-${status}`, `the service answered ${status}`), status };
+export function failedStatus(status: number, until: Instant | null = null): Failed {
+  const asked = until === null ? {} : { until };
+  return { ...failed(`status-${status}`, `the service answered ${status}`), status, ...asked };
 }

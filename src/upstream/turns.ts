@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { type Budget, pauseLeft } from '../domain/budget/budget.ts';
-import { doubtOf, mayTry } from '../domain/budget/rests.ts';
+import { doubtOf, mayCheckTry, mayTry } from '../domain/budget/rests.ts';
 import { dueAfter, triggeredDueAfter, triggeredTurnIn, turnIn } from '../domain/schedule/call-spacing.ts';
 import {
   afterTurn,
@@ -26,7 +26,7 @@ export interface TurnsOptions {
   /** Returns whether this process may call the service; called right before each call. */
   readonly mayCall: () => boolean;
   /** Called when a call begins that finds out whether a pause holds all calls; a pause follows at once. */
-  readonly tries: () => void;
+  readonly tries: (by: 'check' | 'any') => void;
 }
 
 /** Milliseconds after which a process that may not call asks whether it may again. */
@@ -144,6 +144,7 @@ export class Turns {
 
   /** Starts every waiter that may start now. If the first may not, one timer wakes it. */
   #startAll(): void {
+    this.#startCheckTry();
     const { clock, concurrency, budget, steady, mayCall } = this.#options;
     while (!this.#waking.isSet('turn') && this.#in_flight < this.#allowed()) {
       const now = clock.monotonic();
@@ -176,8 +177,17 @@ export class Turns {
       return false;
     }
     this.#began(entry, entry === 'triggered' ? 'notification' : entry, now);
-    tries();
+    tries('any');
     return true;
+  }
+
+  /** Starts a live check in a pause that it may test. */
+  #startCheckTry(): void {
+    const { clock, budget, steady, mayCall, tries } = this.#options;
+    if (this.#waiters.waiting('checkout') === 0 || pauseLeft(budget(), steady()) === 0) return;
+    if (!mayCheckTry(budget(), steady()) || !mayCall()) return;
+    this.#start('checkout', clock.monotonic());
+    tries('check');
   }
 
   #began(entry: LaneEntry, lane: Lane, now: number): void {

@@ -491,9 +491,21 @@ describe('time', () => {
 describe('a throttle', () => {
   test.for([429, 503])('is status %i, until the instant it names', async (status) => {
     const { get, clock } = client(
-      await serve((_, response) => response.writeHead(status, { 'retry-after': '120' }).end('slow down')),
+      await serve((_, response) =>
+        response.writeHead(status, { 'retry-after': '120', 'content-type': 'application/json' }).end('{}'),
+      ),
     );
     expect(await get()).toEqual({ kind: 'throttled', status, until: clock.now() + 120_000 });
+  });
+
+  test('of 503 or 502 that is no JSON may come from a proxy, and keeps the instant it names', async () => {
+    const page = (status: number) =>
+      serve((_, response) => response.writeHead(status, { 'retry-after': '5', 'content-type': 'text/html' }).end('<p>'));
+    const [unavailable, gateway] = [client(await page(503)), client(await page(502))];
+    expect(await unavailable.get()).toMatchObject({ proxied: true, until: unavailable.clock.now() + 5000 });
+    expect(await gateway.get()).toMatchObject({ code: 'status-502', until: gateway.clock.now() + 5000 });
+    // Limits of proxies are answered so.
+    expect(await client(await page(429)).get()).not.toHaveProperty('proxied');
   });
 
   test('may name an instant on the service’s own clock', async () => {

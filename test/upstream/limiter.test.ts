@@ -511,23 +511,31 @@ describe('a 429 about one product with an hour of Retry-After', () => {
     expect(sent).toHaveLength(7 + 4);
   });
 
-  test('of maintenance (503), and with retry_after: account of a 429, is obeyed to its end', async () => {
-    const maintenance = setUp();
-    using _ = maintenance.limiter;
-    const closed = about(maintenance);
-    void closed.call(1);
-    await maintenance.clock.advance(0);
-    closed.sent[0]?.end(asks(maintenance, hour, 503));
-    const { t, ...account } = await told({ retry_after: 'account' });
-    using __ = t.limiter;
-    for (const [each, { call, sent }] of [[maintenance, closed], [t, account]] as const) {
-      void call(2);
-      await each.clock.advance(hour - second);
-      expect(sent).toHaveLength(1);
-      expect(each.limiter.pause().asked).toMatchObject({ next_try_at: null });
-      await each.clock.advance(2 * second);
-      expect(sent).toHaveLength(2);
-    } // biome-ignore format: a table
+  test('with retry_after: account is obeyed to its end', async () => {
+    const { t, call, sent } = await told({ retry_after: 'account' });
+    using _ = t.limiter;
+    void call(2);
+    await t.clock.advance(hour - second);
+    expect(sent).toHaveLength(1);
+    expect([t.limiter.pause().asked?.next_try_at, t.limiter.mayCheckTry()]).toEqual([null, false]);
+    await t.clock.advance(2 * second);
+    expect(sent).toHaveLength(2);
+  });
+
+  test('of maintenance (503) is tested by one call after a minute, and kept to its end if that is refused too', async () => {
+    const t = setUp();
+    using _ = t.limiter;
+    const { call, sent, minutes } = about(t);
+    void call(1);
+    await t.clock.advance(0);
+    sent[0]?.end(asks(t, hour, 503));
+    for (const product of [2, 3]) void call(product);
+    await t.clock.advance(minute + second);
+    sent[1]?.end(asks(t, hour, 503));
+    await t.clock.advance(hour - second);
+    expect(minutes()).toEqual([[1, 0], [2, 1]]); // biome-ignore format: a table
+    await t.clock.advance(2 * second);
+    expect(sent).toHaveLength(3);
   });
 
   test('goes on after a kill in the middle of a try: the next one comes in its time', async () => {
@@ -576,6 +584,21 @@ describe('503 without Retry-After', () => {
     expect(await once(t, busy)).toEqual(busy);
     expect(t.limiter.state()).toMatchObject({ throttled_count: 1, told_until: 0 });
     expect(t.limiter.state().not_before).toBeGreaterThan(t.clock.now());
+  });
+
+  const byProxy: Outcome = { ...busy, proxied: true };
+
+  test('of a proxy is back-pressure only where calls are answered in between: a dead service refuses them all', async () => {
+    const dead = setUp();
+    using _ = dead.limiter;
+    for (let times = 0; times < 9; times += 1) await once(dead, answer);
+    for (let times = 0; times < 12; times += 1)
+      await once(dead, { ...byProxy, until: instant(dead.clock.now() + 5000) });
+    expect(dead.limiter.state()).toMatchObject({ throttled_count: 0 });
+    const limiting = setUp();
+    using __ = limiting.limiter;
+    for (let times = 0; times < 12; times += 1) await once(limiting, times % 2 === 0 ? byProxy : answer);
+    expect(limiting.limiter.state().throttled_count).toBeGreaterThan(0);
   });
 
   test('with it is back-pressure at once, and a pause that was told', async () => {

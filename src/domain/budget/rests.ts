@@ -24,6 +24,8 @@ const ownTimes = 3;
  */
 const mostResting = 100;
 const dayMs = 24 * 60 * minute;
+/** Time from one attempt of the live checks to the next; all checks share it. */
+const checksApartMs = minute / 2;
 
 /** Returns the rest of a subject. Null if it may be requested. */
 export function restOf({ resting }: Budget, subject: number | string | null, now: number): Resting | null {
@@ -106,10 +108,22 @@ export function tryBegins(budget: Budget, now: number): Budget {
   return { ...budget, not_before, doubt: { ...doubt, tries: doubt.tries + 1, tried_at: now } };
 }
 
+/** Returns whether a live check may test at once whether all calls have to wait: a shopper waits for it. */
+export function mayCheckTry(budget: Budget, now: number): boolean {
+  const doubt = doubtOf(budget, now);
+  return doubt !== null && Math.abs(now - doubt.tried_at) >= checksApartMs;
+}
+
+/** Called when a live check begins such an attempt: the attempts of other calls come in their time. */
+export function checkTryBegins(budget: Budget, now: number): Budget {
+  const doubt = doubtOf(budget, now);
+  return doubt === null ? budget : { ...budget, doubt: { ...doubt, tried_at: now } };
+}
+
 /** Returns whether a call sent at `sent_at` was an attempt. */
 export function wasTry(budget: Budget, now: number, sent_at: number): boolean {
   const doubt = doubtOf(budget, now);
-  return doubt !== null && doubt.tries > 0 && sent_at >= doubt.tried_at;
+  return doubt !== null && doubt.tried_at > 0 && sent_at >= doubt.tried_at;
 }
 
 /**

@@ -87,7 +87,7 @@ export const ofService = {
     headline: 'The service has asked us to wait',
     severity: 'warning',
     means:
-      'the service asked for a pause of more than a minute, for maintenance (503) or because it throttles (429). All calls wait. After a 429 one call in 2 to 15 minutes tests whether all have to',
+      'the service asked for a pause of more than a minute, for maintenance (503) or because it throttles (429). All calls wait. After a minute one call tests whether all have to; after a 429 another one does in 2 to 15 minutes. Live checks share one such test in 30 seconds',
     todo: 'Wait. If it happens often, lower `budget.requests_per_second` and ask the service about its limits',
     visible_after_ms: awayShownMs,
     found: ({ daemon, at: now }) => {
@@ -97,7 +97,7 @@ export const ofService = {
       const attempt =
         next_try_at === null
           ? 'no call is made until then'
-          : `all calls wait, and another product is tried ${next_try_at <= now ? 'now' : `in ${duration(next_try_at - now)}`}`;
+          : `all calls wait, and one call is tried ${next_try_at <= now ? 'now' : `in ${duration(next_try_at - now)}`}`;
       return {
         since: null,
         says: `the service asks us to wait another ${duration(until - now)}: ${attempt}; readers keep what is mirrored`,

@@ -84,7 +84,8 @@ export class SharedReads<Found> implements AsyncDisposable {
   #whyNone(deadline_ms: number): Unanswered | null {
     if (this.#stopped) return 'stopping';
     const { not_before } = this.#limiter.pause();
-    return not_before > this.#ports.clock.now() + Math.max(0, deadline_ms) ? this.#whyPaused() : null;
+    const isPaused = not_before > this.#ports.clock.now() + Math.max(0, deadline_ms);
+    return isPaused && !this.#limiter.mayCheckTry() ? this.#whyPaused() : null;
   }
 
   /** Returns the reason why an answer has not come in time. */
