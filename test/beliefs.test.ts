@@ -436,7 +436,7 @@ const beliefs: readonly Belief[] = [
   {
     belief: 'retry_after',
     otherwise: 'a pause is always meant for all calls, and each call prolongs it',
-    seen: 'condition `service-pause` with one call in 2 to 15 minutes; `account` obeys it to its end',
+    seen: 'condition `service-pause` with one call after a minute, after a 429 also in 2 to 15 minutes; `account` obeys it to its end',
     shows: async () => {
       for (const [retry_after, calls] of [
         ['find-out', 5],

@@ -5,7 +5,7 @@ import { callerOf, isAllowed, type Networks } from './allowlist.ts';
 /** Facts about a request before its body is read. */
 export interface RequestFacts {
   readonly method: string;
-  /** The target in the request line. */
+  /** The target in the request line, in origin form. */
   readonly target: string;
   /** The address of the socket's other end. */
   readonly peer: string;

@@ -34,7 +34,7 @@ export interface ListenerPorts {
   readonly kept?: OpenListener | undefined;
 }
 
-/** Handles a request. `target` is the target in the request line. */
+/** Handles a request. `target` is the target in the request line, in origin form. */
 type Handle = (request: IncomingMessage, response: ServerResponse, target: string) => void;
 
 /**
@@ -58,7 +58,7 @@ export async function startListener(
   for (const each of servers) each.removeAllListeners('clientError');
   const serving = listener.serve((request, response) => {
     if (isMalformed(request)) answer(response, 400, 'close');
-    else handle(request, response, request.url ?? '');
+    else handle(request, response, originForm(request.url ?? ''));
   }, opened);
   return {
     address: listener.address,
@@ -128,6 +128,11 @@ async function bind(app: FastifyInstance, listen: string): Promise<string> {
       cause: error,
     });
   }
+}
+
+/** Returns a target without scheme and authority, which some senders and proxies write too (RFC 9112 section 3.2.2). */
+function originForm(target: string): string {
+  return target.replace(/^https?:\/\/[^/?#]+/i, '');
 }
 
 /** Returns whether two readers could understand a request differently although Node accepts it. */

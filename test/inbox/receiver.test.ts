@@ -200,7 +200,7 @@ describe('a refusal', () => {
       '/hooks/%',
       '/%zz%',
       `/hooks/${'x'.repeat(4000)}`,
-      `http://a${test.path}`,
+      `http:${test.path}`,
       '/hooks/../hooks',
     ];
     const requests = [
