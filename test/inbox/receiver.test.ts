@@ -200,7 +200,7 @@ describe('a refusal', () => {
       '/hooks/%',
       '/%zz%',
       `/hooks/${'x'.repeat(4000)}`,
-      `http:${test.path}`,
+      `http://a/x${test.path}`,
       '/hooks/../hooks',
     ];
     const requests = [

@@ -119,7 +119,7 @@ it('a product that was asked to wait is not asked by a check either, which answe
     [
       'service-pause',
       expect.stringMatching(
-        /^the service asks us to wait another 1 h.*: all calls wait, and another product is tried in \d+ s; /,
+        /^the service asks us to wait another 1 h.*: all calls wait, and one call is tried in \d+ s; /,
       ),
     ],
   ]);
@@ -159,7 +159,7 @@ it('a pause of an hour is a condition in plain words while it binds all calls, a
     [
       'service-pause',
       expect.stringMatching(
-        /^the service asks us to wait another \d+ min.*: all calls wait, and another product is tried in \d+ min.*; readers keep/,
+        /^the service asks us to wait another \d+ min.*: all calls wait, and one call is tried in \d+ min.*; readers keep/,
       ),
     ],
   ]);

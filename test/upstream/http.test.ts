@@ -500,7 +500,9 @@ describe('a throttle', () => {
 
   test('of 503 or 502 that is no JSON may come from a proxy, and keeps the instant it names', async () => {
     const page = (status: number) =>
-      serve((_, response) => response.writeHead(status, { 'retry-after': '5', 'content-type': 'text/html' }).end('<p>'));
+      serve((_, response) =>
+        response.writeHead(status, { 'retry-after': '5', 'content-type': 'text/html' }).end('<p>'),
+      );
     const [unavailable, gateway] = [client(await page(503)), client(await page(502))];
     expect(await unavailable.get()).toMatchObject({ proxied: true, until: unavailable.clock.now() + 5000 });
     expect(await gateway.get()).toMatchObject({ code: 'status-502', until: gateway.clock.now() + 5000 });
