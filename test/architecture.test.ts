@@ -242,7 +242,6 @@ const doors: Record<string, RegExp> = {
   kysely: /^sqlite\/statements\.ts$/,
   jose: /^upstream\/signing\.ts$/,
   undici: /^upstream\/(exchange|http|image-host|no-answer|read-memory|response)\.ts$/,
-  'image-size': /^upstream\/image-header\.ts$/,
   croner: /^domain\/time\/wall-clock\.ts$/,
   pino: /^log\.ts$/,
   fastify: /^(admin\/(page\/)?[a-z-]+|inbox\/listener|kept-listener)\.ts$/,

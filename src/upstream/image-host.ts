@@ -3,9 +3,9 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent } from 'undici';
 import { type Clock, DeadlineExceeded, type Instant, instant } from '../clock.ts';
-import { isImageType } from '../domain/catalogue/image-file.ts';
+import { mayBeImage } from '../domain/catalogue/image-file.ts';
 import { type ImageReach, isPublicAddress, refuseUrl } from '../domain/push/public-address.ts';
-import { headBytes } from './image-header.ts';
+import { ImageInspection, type Inspected } from './image-inspection.ts';
 import { imagePace } from './image-pace.ts';
 import { drain, header, partsWithin, type Response, TooLarge, transportError } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
@@ -42,9 +42,8 @@ export interface ReceivedImage extends Validators {
   readonly bytes: number;
   /** SHA-256, lower case hex. */
   readonly checksum: string;
-  /** Its beginning, as much as is needed to read its header; its last kilobyte. */
-  readonly head: Uint8Array;
-  readonly tail: Uint8Array;
+  /** The image by its bytes, regardless of the host's media type. */
+  readonly inspected: Inspected;
 }
 
 /** The outcome of requesting an image. Messages contain no address. */
@@ -70,7 +69,6 @@ export interface ImageHost extends AsyncDisposable {
 
 const firstPauseMs = 1000;
 const longestPauseMs = 3_600_000;
-const tailBytes = 1024;
 /** As much as is read of an answer that brings no file. */
 const unreadBytes = 16 * 1024;
 
@@ -195,7 +193,10 @@ function judgeHead(
   if (status >= 400 && status < 500) return refused(`status-${status}`, `the host answered ${status}`);
   if (status !== 200) return { kind: 'failed', code: `status-${status}`, message: `the host answered ${status}` };
   const type = (header(response, 'content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  if (!isImageType(type)) return refused('type', 'the answer is not of a supported image type');
+  if (!mayBeImage(type)) {
+    const named = /^[a-z]+\/[\w.+-]{1,60}$/.test(type) ? `has the media type ${type}, which` : 'has a media type that';
+    return refused('type', `the answer ${named} is not supported`);
+  }
   const encoding = header(response, 'content-encoding') ?? 'identity';
   if (encoding !== 'identity') return refused('encoding', 'the answer is compressed, which nobody asked for');
   const length = Number(header(response, 'content-length') ?? 0);
@@ -216,19 +217,13 @@ async function receive(
   { max_bytes, sent_at }: { max_bytes: number; sent_at: Instant },
 ): Promise<ImageOutcome> {
   const checksum = createHash('sha256');
-  const head: Uint8Array[] = [];
-  let headSize = 0;
-  let tail = Buffer.alloc(0);
+  const inspection = new ImageInspection();
   let bytes = 0;
   // Leaving the loop early ends the transfer.
   for await (const part of partsWithin(response.body, max_bytes)) {
     bytes += part.length;
     checksum.update(part);
-    if (headSize < headBytes) {
-      head.push(part.subarray(0, headBytes - headSize));
-      headSize += part.length;
-    }
-    tail = Buffer.concat([tail, part]).subarray(-tailBytes);
+    inspection.write(part);
     await sink.write(part).catch((cause: unknown) => {
       throw new SinkFailed('the file cannot be written', { cause });
     });
@@ -238,8 +233,7 @@ async function receive(
     sent_at,
     bytes,
     checksum: checksum.digest('hex'),
-    head: Buffer.concat(head),
-    tail,
+    inspected: inspection.result(),
     etag: header(response, 'etag') ?? null,
     last_modified: header(response, 'last-modified') ?? null,
   };

@@ -78,7 +78,14 @@ describe('the image host’s client', () => {
     ],
     [{ kind: 'html' }, { kind: 'refused', code: 'type' }],
     [{ kind: 'svg' }, { kind: 'refused', code: 'type' }],
-    [{ kind: 'text' }, { kind: 'refused', code: 'type' }],
+    [
+      { kind: 'text' },
+      { kind: 'refused', code: 'type', message: 'the answer has the media type text/plain, which is not supported' },
+    ],
+    [
+      { kind: 'svg', type: 'binary/octet-stream' },
+      { kind: 'received', inspected: { message: 'the answer is SVG or XML, which is not supported' } },
+    ],
     [
       { kind: 'redirect', to: 'http://127.0.0.1:9/' },
       { kind: 'refused', code: 'redirect' },

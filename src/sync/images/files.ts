@@ -1,16 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
-import {
-  endsWell,
-  filePath,
-  type ImageSize,
-  recheckAt,
-  refusedAgainAt,
-  typeOf,
-} from '../../domain/catalogue/image-file.ts';
+import { filePath, type ImageSize, recheckAt, refusedAgainAt } from '../../domain/catalogue/image-file.ts';
 import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-file/image-file.ts';
-import { readDimensions } from '../../upstream/image-header.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Sync } from '../records/context.ts';
 import { DirectoryFailed, type ImageDirectory } from './directory.ts';
@@ -234,18 +226,14 @@ function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'fai
 
 type Verified = Exclude<ImageOutcome, { kind: 'received' }> | { readonly kind: 'whole'; readonly stored: StoredFile };
 
-/** Checks by the bytes of a file that it is an image, regardless of the host's content type. */
-function verify(received: ReceivedImage): Verified {
-  const { head, tail, bytes, checksum, sent_at, etag, last_modified } = received;
-  const type = typeOf(head);
-  if (type === null) return { kind: 'refused', code: 'no-image', message: 'the answer is not an image' };
-  if (!endsWell(type, head, tail, bytes)) return { kind: 'failed', code: 'half', message: 'the file is incomplete' };
-  const dimensions = readDimensions(type, head);
-  if (dimensions === null) return { kind: 'refused', code: 'no-image', message: 'the image has no width and height' };
+/** Returns the file to keep, or the reason why its bytes are no whole image. */
+function verify({ inspected, bytes, checksum, sent_at, etag, last_modified }: ReceivedImage): Verified {
+  if (inspected.kind !== 'image') return inspected;
+  const { type, width, height } = inspected;
   const file = filePath(checksum, type);
   return {
     kind: 'whole',
-    stored: { file, checksum, media_type: type, ...dimensions, bytes, etag, last_modified, fetched_at: sent_at },
+    stored: { file, checksum, media_type: type, width, height, bytes, etag, last_modified, fetched_at: sent_at },
   };
 }
 
