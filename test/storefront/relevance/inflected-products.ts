@@ -164,6 +164,11 @@ const titles: Readonly<Record<Inflected, readonly ((kind: readonly string[], cit
   hu: [([kind], [, city]) => `A ${city} ${kind}: belépőjegy`, ([, kind], [, city]) => `Belépő a ${city} ${kind}`],
 };
 
+/** The kinds as people type them: the words in Turkish without their possessives, in the other languages the first form. */
+const turkishKinds = `kale|tarih müze|katedral|televizyon kule|yazlık saray|nehir gezi|hayvanat bahçe|botanik bahçe|akvaryum|eski şehir
+yürüyüş|yemek tadım|opera|sanat galeri|balmumu müze|bisiklet gezi|hayalet yürüyüş|termal hamam|stadyum|seyir teras|yeraltı mezar|
+sinagog|çikolata atölye`.replaceAll('\n', ' ').split('|');
+
 const rowsOf = (text: string) =>
   text
     .trim()
@@ -178,6 +183,17 @@ export function inflectedId(language: Inflected, name: string, city?: string): n
   const [kind, at] = [kinds.findIndex(([each]) => each === name), cities.findIndex(([each]) => each === city)];
   if (kind < 0 || at < 0) throw new Error(`no product is ${name} in ${city ?? 'no city'}`);
   return 1 + kind + at * kinds.length;
+}
+
+/** Returns each kind with each city in their base forms, and the product that is meant. */
+export function inflectedKinds(language: Inflected): [text: string, product_id: number][] {
+  const column = 1 + 2 * inflected.indexOf(language);
+  return cities.flatMap((city, at) =>
+    kinds.map((kind, index): [string, number] => {
+      const name = language === 'tr' ? turkishKinds[index]?.trim() : kind[column];
+      return [`${name} ${city[column]}`.toLowerCase(), 1 + index + at * kinds.length];
+    }),
+  );
 }
 
 /** Returns the products of a language: as they are in English, and in the language. */

@@ -8,7 +8,7 @@ import type { Tables } from '../../sql/tables.ts';
 import { entryColumns, searchWords } from './words.ts';
 
 /** Raised with every change of what letters, words, terms or deletions are: what another version made is made again. */
-const version = '3';
+const version = '4';
 
 /**
  * Makes the words of a mirror that another version has written, in one transaction; returns whether it did. At 7,500

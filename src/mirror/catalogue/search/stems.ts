@@ -16,7 +16,9 @@ import { stemmer as russian } from '@orama/stemmers/russian';
 import { stemmer as spanish } from '@orama/stemmers/spanish';
 import { stemmer as swedish } from '@orama/stemmers/swedish';
 import { stemmer as turkish } from '@orama/stemmers/turkish';
+import { lightStemmers } from '../../../domain/search/endings.ts';
 import type { Stem } from '../../../domain/search/terms.ts';
+import { fold } from '../../../domain/search/words.ts';
 
 /** Snowball's stemmers by language. */
 const stemmers: Readonly<Record<string, Stem>> = {
@@ -42,5 +44,6 @@ const stemmers: Readonly<Record<string, Stem>> = {
 
 /** Takes the ending off a word of a language; of one without a stemmer, words stay as they are. */
 export function stemOf(language: string): Stem {
-  return stemmers[language.slice(0, 2)] ?? ((written) => written);
+  const light = lightStemmers[language.slice(0, 2)];
+  return stemmers[language.slice(0, 2)] ?? ((written) => light?.(fold(written)) ?? written);
 }
