@@ -61,7 +61,9 @@ plain (words, readings) AS MATERIALIZED (
       SELECT n, 0, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s WHERE s.word IN (w.next, w.previous) AND s.language = :language AND instr(s.term, ' ') = 0
       UNION ALL
-      SELECT n, 1, '"' || w.word || '" *', w.word, 1, 0 FROM w
+      SELECT n, 1, '"' || w.word || '" *', w.word, CASE WHEN length(w.word) < 3 THEN (SELECT max(search_id) FROM search_entries) ELSE (
+          SELECT max(s.documents) FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
+            AND instr(s.term, ' ') = 0) END, 0 FROM w
       WHERE (last OR NOT known) AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
           AND instr(s.term, ' ') = 0 AND s.term NOT LIKE '·%'
@@ -69,8 +71,9 @@ plain (words, readings) AS MATERIALIZED (
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
-      WHERE (last OR NOT known) AND length(w.word) > 3 AND substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
-        AND s.term NOT LIKE '·%'
+      WHERE length(w.word) > 3 AND s.term NOT LIKE '·%' AND CASE WHEN last OR NOT known
+        THEN substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
+        ELSE instr(s.term, ' ') = 0 AND length(s.word) < length(w.word) + 6 END
     )
   ) FROM asked
 ),
@@ -149,6 +152,13 @@ guessed (words, readings, guesses) AS MATERIALIZED (
         WHERE NOT w.value ->> 'generic' AND w.value ->> 'n' NOT IN (SELECT r.value ->> 0 FROM json_each(readings) r)
       ) WHERE nth < 4
       UNION ALL
+      -- A form that no text has: the longest word that it begins with.
+      SELECT n, 2, word, documents, term FROM (
+        SELECT sought.n, s.word, s.documents, s.term, rank() OVER (PARTITION BY sought.n ORDER BY length(s.word) DESC) AS nth
+        FROM sought CROSS JOIN position i CROSS JOIN search_words s ON s.word = substr(sought.word, 1, length(sought.word) - i.n) AND s.language = :language
+        WHERE least = 1 AND i.n < 4 AND length(s.word) > 2 AND instr(s.term, ' ') = 0
+      ) WHERE nth = 1
+      UNION ALL
       SELECT n, 3, word, documents, term FROM (
         SELECT b.n, s.word, s.documents, s.term, row_number() OVER (PARTITION BY b.n ORDER BY s.word) AS nth
         FROM begun b CROSS JOIN search_words s ON s.word >= b.beginning AND s.word < b.beginning || char(1114111) AND s.language = :language
@@ -160,7 +170,7 @@ guessed (words, readings, guesses) AS MATERIALIZED (
 read (words, parts) AS MATERIALIZED (
   SELECT words, (
     SELECT json_group_array(json_object('n', n, 'generic', generic, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
-      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) * (4 - max(cost, 1)) / 3 + 1)) FROM (
+      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) + 1)) FROM (
       SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(CASE same WHEN 1 THEN expr END, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN same = 1 AND cost = least THEN expr END, ' OR ') || ')' AS best,
         group_concat(CASE WHEN same = 1 AND cost = least AND expr LIKE '"·%' THEN expr END, ' OR ') AS within,
@@ -209,15 +219,15 @@ asked_of (queries, kept) AS MATERIALIZED (
     SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, 0, x.value ->> 1, 0, NULL, NULL
     FROM json_each(extras) x
     UNION ALL
-    SELECT CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN '((' || k.value || (p.value ->> 'best') || ')' || CASE k.key WHEN 2 THEN ')'
-          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '{title city country} : ' ELSE '{name city country} : ' END || (p.value ->> 'best') || '))' END
-        ELSE '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')' END
+    SELECT '((' || k.value || (p.value ->> 'every') || ')' || CASE k.key WHEN 2 THEN ')'
+          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '{title city country} : ' ELSE '{name city country} : ' END || (p.value ->> 'every') || '))' END
         || CASE WHEN (p.value ->> 'within' <> '' OR 2 * (p.value ->> 'weight') > (SELECT max(x.value ->> 'weight') FROM json_each(parts) x)) THEN '' ELSE ' AND (' || telling || ')' END,
-      (p.value ->> 'weight') * CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN 1 + k.key ELSE 1 END,
-      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 0, 0,
-      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
+      (p.value ->> 'weight') * (1 + k.key), max(p.value ->> 'cost', 1) - 1, 0, 0, 1 << (p.value ->> 'n'), NULL, NULL
     FROM json_each(parts) p CROSS JOIN json_each('["", "{title city country} : ", "{name city country} : "]') k
     WHERE json_array_length(parts) > 1 AND few
+    UNION ALL
+    SELECT '(' || (p.value ->> 'every') || ' NOT ' || (p.value ->> 'best') || ')', 0, 1, 0, 0, 0, NULL, NULL
+    FROM json_each(parts) p WHERE p.value ->> 'every' <> p.value ->> 'best' AND json_array_length(parts) > 1 AND few
   )), kept
   FROM (SELECT *, '({name city country} : (' || every || '))' AS s0, '({title city country} : (' || every || '))' AS s1, '({title city country venue} : (' || every || '))' AS s2, '({title city country venue tagline} : (' || every || '))' AS s3 FROM whole)
 ),

@@ -229,8 +229,8 @@ describe('search', () => {
       [2, 'nl', 'en', 'Tower'],
     ]);
     expect(reader.search({ text: 'tower' }).hits).toMatchObject([
-      { product_id: 2, language_shown: 'en' },
-      { product_id: 1, language_shown: 'nl', found_in: 'venue' },
+      { product_id: 1, language_shown: 'nl', found_in: 'name' },
+      { product_id: 2, language_shown: 'en', found_in: 'name' },
     ]);
   });
 

@@ -6,12 +6,12 @@
 interface Endings {
   /** Endings of cases, separated by spaces. The longest one that leaves three letters is taken off. */
   readonly cases: string;
-  /** Ending of names and adjectives, in front of those of the cases: Krakowa, Krakowie and Kraków; Karlově and Karlův. */
+  /** Ending of names and adjectives, in front of those of the cases: Karlově and Karlův. */
   readonly names: readonly string[];
   /** Vowels that come and go in front of the last consonant: zamek, zamku. */
   readonly fleeting: string;
   readonly vowels: string;
-  /** Last consonants that cases change: Praga, w Pradze; Praha, v Praze. */
+  /** Last consonants that cases change: synagoga, synagodze. */
   readonly softened: readonly (readonly [soft: string, hard: string])[];
 }
 

@@ -30,6 +30,10 @@ const lists: Readonly<Record<string, string>> = {
     entradas visita visitas visitar guiada guiadas tour comprar reservar reserva barato preço preços que fazer ver coisas melhor
     melhores é onde como eu online desconto sem fila filas`,
   pl: 'i w we na z ze do od dla po o bilet bilety wstęp wejście zwiedzanie wycieczka przewodnikiem kupić rezerwacja tani tanie cena ceny co robić zobaczyć rzeczy najlepsze jest gdzie jak online',
+  cs: 'a i v ve na z ze do od k ke pro za po s se u vstupenka vstupenky lístek lístky vstup vstupné prohlídka prohlídky průvodcem koupit rezervace levně levné cena ceny co dělat vidět navštívit nejlepší je kde jak online',
+  sk: 'a i v vo na z zo do od k ku pre za po s so u vstupenka vstupenky lístok lístky vstup vstupné prehliadka prehliadky sprievodcom kúpiť rezervácia lacno lacné cena ceny čo robiť vidieť navštíviť najlepšie je kde ako online',
+  uk: 'і й та у в на з зі із до від для за по квиток квитки вхід екскурсія екскурсії тур тури гідом відвідування купити забронювати ціна ціни дешево що робити подивитися побачити найкращі де як онлайн без черги',
+  hu: 'a az és vagy egy jegy jegyek belépő belépőjegy belépőjegyek belépés vezetett túra túrák látogatás vásárlás foglalás olcsó ár árak mit csinálni látni legjobb van hol hogyan online sorban állás nélkül',
   sv: 'en ett den det och i på av för med till från hos biljett biljetter inträde entré guidad tur turer besök besöka köpa boka billig pris priser vad göra se saker bästa är var hur online',
   da: 'en et den det og i på af for med til fra hos billet billetter indgang entré guidet tur ture besøg besøge købe bestille billig pris priser hvad lave gøre se ting bedste er hvor hvordan online',
   no: 'en et den det og i på av for med til fra hos billett billetter inngang guidet tur turer besøk besøke kjøpe bestille billig pris priser hva gjøre se ting beste er hvor hvordan online',

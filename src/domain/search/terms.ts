@@ -13,9 +13,9 @@ export interface SearchedText {
 
 /** Terms of a product's texts, separate for each text, as terms with spaces between them. */
 export interface Terms {
-  /** The title up to its colon: the name of the product. */
+  /** The title up to its colon: the name of the product, and its names in the other languages. */
   readonly name: string;
-  /** The whole title. */
+  /** The whole title, and the names in the other languages. */
   readonly title: string;
   readonly city: string;
   readonly country: string;
@@ -134,12 +134,13 @@ export function indexed({ said, termOf }: Spoken, others: readonly Spoken[] = []
 
   const title = termsOf(said.title, true);
   const elsewhere = others.flatMap((other) => termsOf(nameOf(other.said.title, other.said.city), false, other.termOf));
+  const added = new Set(elsewhere).difference(new Set(title));
   const terms: Terms = {
-    name: nameTerms().join(' '),
-    title: title.join(' '),
+    name: [...nameTerms(), ...added].join(' '),
+    title: [...title, ...added].join(' '),
     city: placeOf('city'),
     country: placeOf('country'),
-    venue: [...termsOf(said.venue, true), ...new Set(elsewhere).difference(new Set(title))].join(' '),
+    venue: termsOf(said.venue, true).join(' '),
     tagline: termsOf(said.tagline).join(' '),
     summary: termsOf(said.summary).join(' '),
   };

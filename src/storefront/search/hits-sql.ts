@@ -141,22 +141,23 @@ const askedFor = {
   genericWords: `SELECT '({title} : ' || (x.value ->> 0) || ') AND (' || telling || ')', x.value ->> 1, 0, 0, x.value ->> 1, 0, NULL, NULL
     FROM json_each(extras) x`,
   /** Only where few products have every word. */
-  someWords: `SELECT CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN '((' || k.value || (p.value ->> 'best') || ')' || CASE k.key WHEN 2 THEN ')'
-          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '${scopes[1]} : ' ELSE '${scopes[0]} : ' END || (p.value ->> 'best') || '))' END
-        ELSE '(' || k.value || (p.value ->> CASE k.key WHEN 0 THEN 'every' ELSE 'best' END) || ')' END
+  someWords: `SELECT '((' || k.value || (p.value ->> 'every') || ')' || CASE k.key WHEN 2 THEN ')'
+          ELSE ' NOT (' || CASE k.key WHEN 0 THEN '${scopes[1]} : ' ELSE '${scopes[0]} : ' END || (p.value ->> 'every') || '))' END
         || CASE WHEN ${telling} THEN '' ELSE ' AND (' || telling || ')' END,
-      (p.value ->> 'weight') * CASE WHEN p.value ->> 'every' = p.value ->> 'best' THEN 1 + k.key ELSE 1 END,
-      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN max(p.value ->> 'cost', 1) - 1 ELSE 0 END, 0, 0,
-      CASE WHEN k.key = 0 OR p.value ->> 'every' = p.value ->> 'best' THEN 1 << (p.value ->> 'n') ELSE 0 END, NULL, NULL
+      (p.value ->> 'weight') * (1 + k.key), max(p.value ->> 'cost', 1) - 1, 0, 0, 1 << (p.value ->> 'n'), NULL, NULL
     FROM json_each(parts) p CROSS JOIN json_each('["", "${scopes[1]} : ", "${scopes[0]} : "]') k
-    WHERE json_array_length(parts) > 1 AND few`,
+    WHERE json_array_length(parts) > 1 AND few
+    UNION ALL
+    SELECT '(' || (p.value ->> 'every') || ' NOT ' || (p.value ->> 'best') || ')', 0, 1, 0, 0, 0, NULL, NULL
+    FROM json_each(parts) p WHERE p.value ->> 'every' <> p.value ->> 'best' AND json_array_length(parts) > 1 AND few`,
 };
 
 /**
  * Finds the products that have every word, part by part: those that have them in a part, and not in one before it. Where a
  * word has several readings, those with the likeliest of each come first. Where few are found, those follow that have some of the
  * words, by the weight of the words that they have: a word in the name, which is part of the title, counts three times, in
- * the title twice. A word with one reading is asked for in each place apart, so that each product is met once. Generic
+ * the title twice, however it was matched; a less likely reading counts as a typo. Each word is asked for in each place apart, so
+ * that each product is met once. Generic
  * words (`extras`) find nothing, and add to the weight. SQLite makes each reference to a part of the statement anew, and refuses a
  * thousand cursors: a long chain is referred to once or twice. `answer` has the columns `every`, `best`, `parts` and `extras` of what was
  * understood.

@@ -76,7 +76,9 @@ plain (words, readings) AS MATERIALIZED (
       SELECT n, 0, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s WHERE s.word IN (w.next, w.previous) AND s.language = @language AND instr(s.term, ' ') = 0
       UNION ALL
-      SELECT n, 1, '"' || w.word || '" *', w.word, 1, 0 FROM w
+      SELECT n, 1, '"' || w.word || '" *', w.word, CASE WHEN length(w.word) < 3 THEN (SELECT max(search_id) FROM search_entries) ELSE (
+          SELECT max(s.documents) FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
+            AND instr(s.term, ' ') = 0) END, 0 FROM w
       WHERE (last OR NOT known) AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
           AND instr(s.term, ' ') = 0 AND s.term NOT LIKE '${placeMark}%'
@@ -84,8 +86,9 @@ plain (words, readings) AS MATERIALIZED (
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = @language
-      WHERE (last OR NOT known) AND length(w.word) > 3 AND substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
-        AND s.term NOT LIKE '${placeMark}%'
+      WHERE length(w.word) > 3 AND s.term NOT LIKE '${placeMark}%' AND CASE WHEN last OR NOT known
+        THEN substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
+        ELSE instr(s.term, ' ') = 0 AND length(s.word) < length(w.word) + 6 END
     )
   ) FROM asked
 ),
@@ -164,6 +167,13 @@ guessed (words, readings, guesses) AS MATERIALIZED (
         WHERE NOT w.value ->> 'generic' AND w.value ->> 'n' NOT IN (SELECT r.value ->> 0 FROM json_each(readings) r)
       ) WHERE nth < 4
       UNION ALL
+      -- A form that no text has: the longest word that it begins with.
+      SELECT n, 2, word, documents, term FROM (
+        SELECT sought.n, s.word, s.documents, s.term, rank() OVER (PARTITION BY sought.n ORDER BY length(s.word) DESC) AS nth
+        FROM sought CROSS JOIN position i CROSS JOIN search_words s ON s.word = substr(sought.word, 1, length(sought.word) - i.n) AND s.language = @language
+        WHERE least = 1 AND i.n < 4 AND length(s.word) > 2 AND instr(s.term, ' ') = 0
+      ) WHERE nth = 1
+      UNION ALL
       SELECT n, 3, word, documents, term FROM (
         SELECT b.n, s.word, s.documents, s.term, row_number() OVER (PARTITION BY b.n ORDER BY s.word) AS nth
         FROM begun b CROSS JOIN search_words s ON s.word >= b.beginning AND s.word < b.beginning || char(1114111) AND s.language = @language
@@ -175,7 +185,7 @@ guessed (words, readings, guesses) AS MATERIALIZED (
 read (words, parts) AS MATERIALIZED (
   SELECT words, (
     SELECT json_group_array(json_object('n', n, 'generic', generic, 'cost', cost, 'every', every, 'best', best, 'meant', meant,
-      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) * (4 - max(cost, 1)) / 3 + 1)) FROM (
+      'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) + 1)) FROM (
       SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(CASE same WHEN 1 THEN expr END, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN same = 1 AND cost = least THEN expr END, ' OR ') || ')' AS best,
         group_concat(CASE WHEN same = 1 AND cost = least AND expr LIKE '"${placeMark}%' THEN expr END, ' OR ') AS within,
