@@ -1,6 +1,6 @@
 -- Which products have every word that was typed, in a language: the same that search.sql finds where nothing is mistyped, over the
 -- same prepared terms. Generic words, and words that nothing has, are left out; the last one, and one that is none, may be the
--- beginning of a word. Ordered as a shop shows them: what lies in the city or country that was typed first, then what is sold, then by
+-- beginning of a word, and each one of a form that is a few letters longer. Ordered as a shop shows them: what lies in the city or country that was typed first, then what is sold, then by
 -- popularity. It reads tables that its callers may not.
 -- Compiling it (jit) takes a hundred times as long as it does.
 CREATE OR REPLACE FUNCTION search_products(asked text, in_language text)
@@ -53,7 +53,9 @@ meaning AS MATERIALIZED (
   SELECT t.n, s.term, starts_with(s.term, '·') FROM typed t JOIN search_words s ON s.language = in_language AND s.word IN (t.with_next, t.with_last) AND strpos(s.term, ' ') = 0
   UNION
   SELECT t.n, s.term, false FROM typed t JOIN search_words s ON s.language = in_language AND s.word > t.word AND s.word < t.word || chr(1114111)
-  WHERE t.may_begin AND length(t.word) > 3 AND left(s.term, length(t.word)) <> t.word AND (strpos(s.term, ' ') = 0 OR NOT t.known) AND NOT starts_with(s.term, '·')
+  WHERE length(t.word) > 3 AND NOT starts_with(s.term, '·') AND CASE WHEN t.may_begin
+    THEN left(s.term, length(t.word)) <> t.word AND (strpos(s.term, ' ') = 0 OR NOT t.known)
+    ELSE strpos(s.term, ' ') = 0 AND length(s.word) < length(t.word) + 6 END
   UNION
   SELECT t.n, e.token, false FROM typed t
   JOIN search_words s ON s.language = in_language CROSS JOIN LATERAL unnest(string_to_array(s.term, ' ')) e (token)

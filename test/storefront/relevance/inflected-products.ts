@@ -165,9 +165,12 @@ const titles: Readonly<Record<Inflected, readonly ((kind: readonly string[], cit
 };
 
 /** The kinds as people type them: the words in Turkish without their possessives, in the other languages the first form. */
-const turkishKinds = `kale|tarih müze|katedral|televizyon kule|yazlık saray|nehir gezi|hayvanat bahçe|botanik bahçe|akvaryum|eski şehir
+const turkishKinds =
+  `kale|tarih müze|katedral|televizyon kule|yazlık saray|nehir gezi|hayvanat bahçe|botanik bahçe|akvaryum|eski şehir
 yürüyüş|yemek tadım|opera|sanat galeri|balmumu müze|bisiklet gezi|hayalet yürüyüş|termal hamam|stadyum|seyir teras|yeraltı mezar|
-sinagog|çikolata atölye`.replaceAll('\n', ' ').split('|');
+sinagog|çikolata atölye`
+    .replaceAll('\n', ' ')
+    .split('|');
 
 const rowsOf = (text: string) =>
   text

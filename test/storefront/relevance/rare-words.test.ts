@@ -4,21 +4,33 @@ import { openReader } from '../../fakes/reader.ts';
 import { productOf, putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
 
-const towns = 'Arden Brock Calder Dunmore Elgin Farrow Glenco Harwick Inver Jarrow Kelso Lorne Moffat Nairn Oban Perrin Quarn Rosslyn'.split(' ');
+const towns =
+  'Arden Brock Calder Dunmore Elgin Farrow Glenco Harwick Inver Jarrow Kelso Lorne Moffat Nairn Oban Perrin Quarn Rosslyn'.split(
+    ' ',
+  );
 const others = towns.map((town, index) =>
-  productOf(100 + index, { title: `${town} Palace: Day Ticket`, city_name: town, city_id: 100 + index, rating: 5, venue_id: null }),
+  productOf(100 + index, {
+    title: `${town} Palace: Day Ticket`,
+    city_name: town,
+    city_id: 100 + index,
+    rating: 5,
+    venue_id: null,
+  }),
 );
 const fillers = Array.from({ length: 200 }, (_, index) =>
   productOf(200 + index, { title: `Walk ${index}`, city_name: 'Sark', city_id: 99, rating: 4, venue_id: null }),
 );
 const colosseum = productOf(1, { title: 'Colosseum: Arena Floor', city_name: 'Rome', rating: 3, venue_id: null });
 
-const arenas = ['Underground', 'By Night', 'Third Ring', 'With Forum', 'Audio Guide', 'For Families'].map((title, index) =>
-  productOf(10 + index, { ...colosseum, product_id: 10 + index, title: `Colosseum: ${title}` }),
+const arenas = ['Underground', 'By Night', 'Third Ring', 'With Forum', 'Audio Guide', 'For Families'].map(
+  (title, index) => productOf(10 + index, { ...colosseum, product_id: 10 + index, title: `Colosseum: ${title}` }),
 );
 
 const places = (reader: Reader, text: string, language?: string) =>
-  reader.search({ text, language }).hits.map(({ product_id }) => product_id).slice(0, 3);
+  reader
+    .search({ text, language })
+    .hits.map(({ product_id }) => product_id)
+    .slice(0, 3);
 
 it.each([
   ['mistyped', 'colloseum palace'],
@@ -34,9 +46,18 @@ it.each([
 
 it('a word known from another language counts as the name that is shown for it', () => {
   using test = testMirror();
-  const bistro = productOf(2, { title: 'Bistro', tagline: 'Kolosseum', city_name: 'Berlin', city_id: 2, rating: 5, venue_id: null });
+  const bistro = productOf(2, {
+    title: 'Bistro',
+    tagline: 'Kolosseum',
+    city_name: 'Berlin',
+    city_id: 2,
+    rating: 5,
+    venue_id: null,
+  });
   putProducts(test.mirror, [...others, bistro, colosseum]);
-  putProducts(test.mirror, [{ ...colosseum, title: 'Kolosseum: Bereich der Arena', city_name: 'Rom' }], { language: 'de' });
+  putProducts(test.mirror, [{ ...colosseum, title: 'Kolosseum: Bereich der Arena', city_name: 'Rom' }], {
+    language: 'de',
+  });
   using reader = openReader(test.mirror.path);
   const [first] = reader.search({ text: 'kolosseum' }).hits;
   expect(first).toMatchObject({ product_id: 1, found_in: 'name' });
@@ -46,8 +67,15 @@ it('a word known from another language counts as the name that is shown for it',
 it('a word in its base form finds its other forms, of which none begins with its stem', () => {
   using test = testMirror();
   const titles = ['Deniz Müzesi', 'Kent Müzeleri', 'Müze Kart', 'Deniz Turu', 'Kent Turu'];
-  putProducts(test.mirror, titles.map((title, index) => productOf(index + 1, { title, venue_id: null })));
-  putProducts(test.mirror, titles.map((title, index) => productOf(index + 1, { title, venue_id: null })), { language: 'tr' });
+  putProducts(
+    test.mirror,
+    titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
+  );
+  putProducts(
+    test.mirror,
+    titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
+    { language: 'tr' },
+  );
   using reader = openReader(test.mirror.path);
   expect(places(reader, 'müze deniz', 'tr')[0]).toBe(1);
   expect(places(reader, 'müze kent', 'tr')[0]).toBe(2);
@@ -56,8 +84,15 @@ it('a word in its base form finds its other forms, of which none begins with its
 it('a form that no text has is read by the stem that it begins with', () => {
   using test = testMirror();
   const titles = ['Hrad nad řekou', 'Zřícenina hradu', 'Věž na kopci'];
-  putProducts(test.mirror, titles.map((title, index) => productOf(index + 1, { title: `Place ${index}`, venue_id: null })));
-  putProducts(test.mirror, titles.map((title, index) => productOf(index + 1, { title, venue_id: null })), { language: 'cs' });
+  putProducts(
+    test.mirror,
+    titles.map((title, index) => productOf(index + 1, { title: `Place ${index}`, venue_id: null })),
+  );
+  putProducts(
+    test.mirror,
+    titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
+    { language: 'cs' },
+  );
   using reader = openReader(test.mirror.path);
   expect(places(reader, 'hradech', 'cs').toSorted()).toEqual([1, 2]);
   expect(places(reader, 'věžím', 'cs')).toEqual([3]);
