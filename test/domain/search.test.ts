@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deletionsOf } from '../../src/domain/search/deletions.ts';
+import { lightStemmers } from '../../src/domain/search/endings.ts';
 import { foldedLetters, foldLetter, isRunOn } from '../../src/domain/search/letters.ts';
 import { indexed, termsBy } from '../../src/domain/search/terms.ts';
 import { fold, wordsOf } from '../../src/domain/search/words.ts';
@@ -168,5 +169,37 @@ describe('deletions', () => {
         if (other.size > 0) expect([...deletionsOf(text)].some((shorter) => other.has(shorter))).toBe(true);
       }),
     );
+  });
+});
+
+describe('the endings of a language without a stemmer of Snowball', () => {
+  it.each([
+    ['pl', 'zamek zamku zamkiem zamki'],
+    ['pl', 'katedra katedry katedrze katedrą'],
+    ['pl', 'muzeum muzea muzeów muzeach'],
+    ['pl', 'królewski królewskiego królewskich królewskim'],
+    ['cs', 'hrad hradu hradem hrady'],
+    ['cs', 'zámek zámku zámky'],
+    ['cs', 'procházka procházky procházce procházkou'],
+    ['cs', 'historický historického historických'],
+    ['sk', 'veža veže vežou'],
+    ['uk', 'замок замку замки замком'],
+    ['uk', 'музей музею музеї музеїв музеями'],
+    ['uk', 'вежа вежі вежу вежею'],
+    ['uk', 'оглядовий оглядового оглядова'],
+  ])('are taken off alike: %s %s', (language, forms) => {
+    const stem = lightStemmers[language];
+    expect(new Set(forms.split(' ').map((form) => stem?.(fold(form)))).size).toBe(1);
+  });
+
+  it.each([
+    ['pl', 'zamek zamość'],
+    ['cs', 'hrad hradec'],
+    ['cs', 'most město'],
+    ['uk', 'вежа вечір'],
+    ['pl', 'bar bary bal'],
+  ])('leave different words apart: %s %s', (language, words) => {
+    const stems = words.split(' ').map((word) => lightStemmers[language]?.(fold(word)));
+    expect(stems.at(-1)).not.toBe(stems[0]);
   });
 });

@@ -86,7 +86,7 @@ it('a form that no text has is read by the stem that it begins with', () => {
   const titles = ['Hrad nad řekou', 'Zřícenina hradu', 'Věž na kopci'];
   putProducts(
     test.mirror,
-    titles.map((title, index) => productOf(index + 1, { title: `Place ${index}`, venue_id: null })),
+    titles.map((_, index) => productOf(index + 1, { title: `Place ${index}`, venue_id: null })),
   );
   putProducts(
     test.mirror,
