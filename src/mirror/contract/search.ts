@@ -70,7 +70,10 @@ const searchTerms = table(
   'search_terms',
   { key: [], rows: 'an entry' },
   {
-    name: text({}, 'Terms of the title up to its colon, without those of the city, and of such names in the other languages.'),
+    name: text(
+      {},
+      'Terms of the title up to its colon, without those of the city, and of such names in the other languages.',
+    ),
     title: text({}, 'Terms.'),
     city: text({}, 'Terms.'),
     country: text({}, 'Terms.'),
