@@ -2,6 +2,7 @@ import { type UpgradeWatch, unwatched } from '../backup/upgrade.ts';
 import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { checkFile } from '../files/integrity.ts';
 import type { StoragePorts } from '../files/storage.ts';
+import type { MachineZones } from '../files/zone-files.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
@@ -43,6 +44,7 @@ export interface Machine {
   readonly entropy: Entropy;
   readonly disk: Disk;
   readonly network: Network;
+  readonly zones: MachineZones;
   /** Takes the locks of both files. */
   readonly locks: HoldFiles;
   /** Follows the backup before a change of the schema, and can end it. */
@@ -58,6 +60,7 @@ export function thisMachine(log: Logger, replaced: Partial<Machine> = {}): Machi
     entropy: systemEntropy,
     disk: {},
     network: { imageHost: { addresses: [], requests_per_second: 10, at_once: 8 } },
+    zones: { directory: '/usr/share/zoneinfo', runtime: process.versions.tz ?? null },
     locks: holdFiles,
     upgrade: unwatched,
     log,

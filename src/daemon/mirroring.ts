@@ -2,6 +2,7 @@ import type { Config, LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import { optionalPaths } from '../domain/schedule/offer.ts';
 import { createStorage, type Storage } from '../files/storage.ts';
+import { ZoneFiles } from '../files/zone-files.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { NotOffered } from '../mirror/schedule/offers.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
@@ -27,6 +28,8 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
   readonly machine: Machine;
   readonly config: Config;
   readonly storage: Storage;
+  /** Chooses between the time zones of the machine and of the runtime. */
+  readonly zones: ZoneFiles;
   readonly ports: Ports;
   readonly subscriptions: ManagedSubscriptions;
   /** Watches for a wrong clock of the machine, repairs stored instants and records the doubt. */
@@ -56,6 +59,7 @@ export async function openMirroring(
   const { mirror, inbox, clock } = opened;
   const storage = stack.use(createStorage({ mirror, inbox, clock, log, spaceOf: machine.disk.spaceOf }));
   const gone_since = applyAgain(mirror, inbox, log);
+  const zones = stack.use(new ZoneFiles(machine.zones, { mirror, clock, log }));
   const service = connectService(stack, machine, loaded, { ...opened, storage }, sharing);
   const { upstream, probe, limiter, serviceClock } = service;
   const policy = policyOf(config, mirror.schedule.offers.offers);
@@ -75,10 +79,11 @@ export async function openMirroring(
   watch.observe();
   forgetUnasked(mirror, config.service.profile);
   prepareRecords(ports);
+  zones.look();
   // Deliveries that cannot be applied again count as never received.
   if (gone_since !== null) noteAbsence(ports, gone_since);
   const crowding = new Crowding(clock, log);
-  const parts = { ...opened, ...service, machine, config, storage, ports, watch, sharing, crowding };
+  const parts = { ...opened, ...service, machine, config, storage, zones, ports, watch, sharing, crowding };
   const subscriptions = manageSubscriptions(loaded, parts);
   const closing = stack.move();
   return {

@@ -13,11 +13,11 @@ const dayMs = 24 * hourMs;
 const memoryMs = 90 * dayMs;
 
 /**
- * Once an hour records what is on sale, and deletes data older than its retention. Returns the disk space that a flood of
- * deliveries has used.
+ * Once an hour records what is on sale, deletes data older than its retention, and compares the rules of time zones.
+ * Returns the disk space that a flood of deliveries has used.
  */
 export function retentionJob(daemon: Unscheduled): Job {
-  const { config, ports, inbox, sharing } = daemon;
+  const { config, ports, inbox, sharing, zones } = daemon;
   return {
     name: 'retention',
     every: hourMs,
@@ -26,6 +26,7 @@ export function retentionJob(daemon: Unscheduled): Job {
     run: async (signal) => {
       await recordOnSale(daemon);
       prune(daemon);
+      zones.look();
       await sharing?.deliveries
         .prune(ports.clock.now() - config.retention.deliveries)
         .catch((error: unknown) => ports.log.warn({ err: error }, 'old deliveries stay in the database'));
@@ -53,7 +54,6 @@ function prune({ mirror, inbox, ports, config }: Unscheduled): void {
     mirror.catalogue.images.prune(before);
     mirror.push.closures.prune(before);
     mirror.rows.prune(now);
-    mirror.catalogue.renewZones(now);
   });
   inbox.deliveries.prune(ago(config.retention.deliveries));
   inbox.orders.prune(ago(orderMemoryMs));

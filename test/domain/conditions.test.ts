@@ -166,6 +166,7 @@ describe('a fact of the status', () => {
         ],
       },
     ],
+    ['zone-rules-differ', { outcomes: [failed('zone-rules')] }],
     ['old-address-used', { outcomes: [failed('callback-address')] }],
     ['subscription-taken', { outcomes: [failed('subscription-address')] }],
   ];
@@ -173,7 +174,7 @@ describe('a fact of the status', () => {
   it('is none: operations that work again, fewer than five products with other dates, an address unused for a day', () => {
     const worked = { last_ok_at: now, failed_at: null, noticed_at: null, affected: 0 };
     const outcomes = facts.flatMap(([, fact]) => fact.outcomes ?? []).map((each) => ({ ...each, ...worked }));
-    expect(outcomes).toHaveLength(10);
+    expect(outcomes).toHaveLength(11);
     check({ ...healthy, outcomes }, []);
     check({ ...healthy, records: { ...healthy.records, unanswered: 9, unanswered_products: 4 } }, []);
     const used = failed('callback-address');

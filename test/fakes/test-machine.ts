@@ -1,9 +1,9 @@
 import { type Machine, thisMachine } from '../../src/daemon/machine.ts';
 import { testLog } from './test-log.ts';
 
-/** This machine, with the parts that a test replaces. Nothing is logged. */
+/** This machine without its time zones, with the parts that a test replaces. Nothing is logged. */
 export function testMachine(replaced: Partial<Machine> = {}): Machine {
-  return thisMachine(testLog('silent').log, replaced);
+  return thisMachine(testLog('silent').log, { zones: { directory: null, runtime: null }, ...replaced });
 }
 
 /** An image host on this machine, asked without waiting for turns. */

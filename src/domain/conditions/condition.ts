@@ -59,9 +59,12 @@ export const stopsReads = [
 ] as const;
 
 /** Returns the `found` of a condition that holds while an operation fails. */
-export function fails(operation: OperationKind, says: (affected: number) => string): ConditionKind['found'] {
+export function fails(
+  operation: OperationKind,
+  says: (affected: number, detail: string) => string,
+): ConditionKind['found'] {
   return ({ outcomes }) => {
     const failure = failureOf(outcomes, operation);
-    return failure === null ? null : { since: failure.failed_at, says: says(failure.affected) };
+    return failure === null ? null : { since: failure.failed_at, says: says(failure.affected, failure.detail ?? '') };
   };
 }

@@ -176,6 +176,15 @@ export const ofService = {
       return { since: null, says: `it is ${duration(Math.abs(offset))} ${side} the service’s` };
     },
   },
+  'zone-rules-differ': {
+    about: 'Zones',
+    headline: 'The rules of a time zone have differed',
+    severity: 'warning',
+    means:
+      'the zone files of this machine and the rules of Node set the clocks of a zone in use differently within 400 days. The mirror follows the newer release. If it is not known which is newer, a time has passed when it has by either. Other programs follow the files, or rules of their own: Debian’s PHP reads the files for `DateTimeZone`, and not for `IntlDateFormatter`',
+    todo: 'Update what is named. Zone files: `apt-get update && apt-get install tzdata`, which the daemon notices within the hour. Node: install its newest release and restart the daemon. In a container: build the image again',
+    found: fails('zone-rules', (_, detail) => detail),
+  },
   'no-progress': {
     about: 'Progress',
     headline: 'No record has been read',

@@ -6,6 +6,7 @@ export type OperationKind =
   | 'restore-drill'
   | 'snapshot'
   | 'clock'
+  | 'zone-rules'
   | 'live-checks'
   | 'image-list'
   | 'image-disk'

@@ -1,5 +1,6 @@
 import { addDays } from './dates.ts';
-import { startOfDate, zoneOffsets } from './venue.ts';
+import { rulesOf, startOfDate, zoneOffsets } from './venue.ts';
+import { instantsOf } from './zone-rules.ts';
 
 /** A minute of a date at the venue. */
 export interface VenueMinute {
@@ -47,17 +48,8 @@ export function venueInstants(timezone: string | null, date: string): (minute: n
   if (end - start === dayMs) return (minute) => start + minute * 60_000;
   return (minute) => {
     if (minute === 0) return start;
-    return minute >= 24 * 60 ? end : instantOf(timezone, date, minute);
+    return minute >= 24 * 60 ? end : instantsOf(rulesOf(timezone), Date.parse(date) + minute * 60_000).last;
   };
-}
-
-function instantOf(timezone: string, date: string, minute: number): number {
-  const wanted = Temporal.PlainDate.from(date).toPlainDateTime({ hour: Math.floor(minute / 60), minute: minute % 60 });
-  const found = wanted.toZonedDateTime(timezone, { disambiguation: 'later' });
-  if (found.toPlainDateTime().equals(wanted)) return found.epochMilliseconds;
-  // The previous transition of an instant is never the one at the instant itself, so a millisecond is added.
-  const after = found.add({ milliseconds: 1 });
-  return after.getTimeZoneTransition('previous')?.epochMilliseconds ?? found.epochMilliseconds;
 }
 
 const dayMs = 86_400_000;

@@ -1,4 +1,24 @@
 import { addDays } from './dates.ts';
+import { instantsOf, offsetsBy, runtimeRules, type ZoneOffset, type ZoneRules } from './zone-rules.ts';
+
+/** Rules of zones that were asked for. They are the process's, as the runtime's own ones are. */
+const rules = new Map<string, ZoneRules>();
+let choose: (zone: string) => ZoneRules = runtimeRules;
+
+/** Has a function choose the rules of each zone (files/zone-files.ts), and forgets all that others have led to. */
+export function chooseRules(choice: (zone: string) => ZoneRules): void {
+  choose = choice;
+  for (const cache of [rules, dates, starts]) cache.clear();
+}
+
+/** Returns the rules of a zone that the runtime knows. */
+export function rulesOf(zone: string): ZoneRules {
+  const known = rules.get(zone);
+  if (known !== undefined) return known;
+  const chosen = choose(zone);
+  rules.set(zone, chosen);
+  return chosen;
+}
 
 /** Dates that can be the venue's today: one, or two ends of a range if its time zone is unknown. */
 export interface VenueToday {
@@ -61,18 +81,12 @@ const dates = new Map<string, { readonly date: string; readonly from: number; re
 function dateIn(zone: string, now: number): string {
   const known = dates.get(zone);
   if (known !== undefined && known.from <= now && now < known.until) return known.date;
-  const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone);
-  const date = at.toPlainDate().toString();
+  const { offsetAt, next } = rulesOf(zone);
+  const date = new Date(now + 60_000 * offsetAt(now)).toISOString().slice(0, 10);
   const midnight = startOfDate(addDays(date, 1), zone);
-  const change = at.getTimeZoneTransition('next')?.epochMilliseconds ?? midnight;
+  const change = next(now) ?? midnight;
   dates.set(zone, { date, from: now, until: Math.min(midnight, change) });
   return date;
-}
-
-/** Offset of a zone's clocks from UTC (positive: ahead), from an instant on. */
-export interface ZoneOffset {
-  readonly valid_from: number;
-  readonly offset_minutes: number;
 }
 
 /**
@@ -86,20 +100,13 @@ const westernmostMinutes = -12 * 60;
  */
 export function zoneOffsets(timezone: string | null, now: number, until: number): ZoneOffset[] {
   if (timezone === null) return [{ valid_from: 0, offset_minutes: westernmostMinutes }];
-  let at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(timezone);
-  const offsets = [{ valid_from: 0, offset_minutes: at.offsetNanoseconds / 60e9 }];
-  for (;;) {
-    const next = at.getTimeZoneTransition('next');
-    if (next === null || next.epochMilliseconds > until) return offsets;
-    offsets.push({ valid_from: next.epochMilliseconds, offset_minutes: next.offsetNanoseconds / 60e9 });
-    at = next;
-  }
+  return offsetsBy(rulesOf(timezone), now, until);
 }
 
 /** Returns the offset of a zone's clocks from UTC, in minutes, at a minute of a date there. */
 export function offsetOn(timezone: string, date: string, minute: number): number {
-  const at = Temporal.PlainDate.from(date).toPlainDateTime().add({ minutes: minute });
-  return at.toZonedDateTime(timezone).offsetNanoseconds / 60e9;
+  const zone = rulesOf(timezone);
+  return zone.offsetAt(instantsOf(zone, Date.parse(date) + 60_000 * minute).first);
 }
 
 /**
@@ -111,7 +118,7 @@ export function startOfDate(date: string, timezone: string | null): number {
   const key = `${zone} ${date}`;
   const known = starts.get(key);
   if (known !== undefined) return known;
-  const start = Temporal.PlainDate.from(date).toZonedDateTime(zone).epochMilliseconds;
+  const start = instantsOf(rulesOf(zone), Date.parse(date)).first;
   if (starts.size >= startsRemembered) starts.clear();
   starts.set(key, start);
   return start;

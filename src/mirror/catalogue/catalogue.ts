@@ -35,10 +35,10 @@ export interface CatalogueTables {
   readonly languages: LanguageTable;
   readonly listPlaces: ListPlaceTable;
   /** Zones of products. */
-  readonly zones: Pick<ZoneTable, 'own' | 'move'>;
+  readonly zones: Pick<ZoneTable, 'own' | 'move' | 'inUse'>;
   /** Writes all zones again, for the years around now. */
   writeZones(now: Instant): void;
-  /** Does so where the clocks of one were changed since. */
+  /** Does so where the clocks or the rules of one were changed since. */
   renewZones(now: Instant): void;
 }
 
@@ -67,6 +67,6 @@ export function catalogueTables(
     listPlaces: listPlaceTable(writes),
     writeZones: zones.write,
     renewZones: zones.renew,
-    zones: { own: zones.own, move: zones.move },
+    zones: { own: zones.own, move: zones.move, inUse: zones.inUse },
   };
 }

@@ -1,17 +1,28 @@
 import { type Instant, instant } from '../../clock.ts';
 import { knownZone, zoneOffsets } from '../../domain/time/venue.ts';
+import { firstDifference } from '../../domain/time/zone-rules.ts';
 import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 const yearsAheadMs = 3 * 366 * 86_400_000;
+/** Stored dates lie within this time. */
+const datesAheadMs = 400 * 86_400_000;
 
 /** Time zone offsets from which the views compute the local hour. */
 export interface ZoneTable {
-  /** Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead. */
+  /**
+   * Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead.
+   * Where the rules of a zone are others than before, the dates of its products are to be divided again.
+   */
   write(now: Instant): void;
-  /** Does so again where the clocks of a zone were changed since: products know their offset until the change after the next one. */
+  /**
+   * Does so again where the clocks or the rules of a zone were changed since: products know their offset until the change
+   * after the next one.
+   */
   renew(now: Instant): void;
+  /** Returns the zones of visible products, with their number. */
+  inUse(): ZoneInUse[];
   /** A product has come into this zone. */
   add(timezone: string | null, now: Instant): void;
   /** Returns the zone that the timeslots of a product name; null: they name none. */
@@ -22,6 +33,11 @@ export interface ZoneTable {
   ofCity(city_id: number): string | null;
   /** Moves a product into the zone that its timeslots name. Returns whether it was in another one. */
   move(product_id: number, timezone: string, now: Instant): boolean;
+}
+
+export interface ZoneInUse {
+  readonly timezone: string;
+  readonly products: number;
 }
 
 export function zoneTable(db: Writes): ZoneTable {
@@ -46,11 +62,39 @@ export function zoneTable(db: Writes): ZoneTable {
       .where('valid_from', '<=', now)
       .limit(1),
   );
+  const stored = db.rows(() => query.selectFrom('_zone_offset').selectAll().orderBy('timezone').orderBy('valid_from'));
+  const unprice = db.change(({ timezone }: Bound<{ timezone: string }>) =>
+    query
+      .insertInto('_unpriced')
+      .columns(['product_id'])
+      .expression((of) => of.selectFrom('_product').select('product_id').where('timezone', '=', timezone))
+      .onConflict((known) => known.doNothing()),
+  );
+  const moved = (now: Instant) => {
+    const range = { now, until: now + datesAheadMs };
+    const before = Map.groupBy(stored.all(), ({ timezone }) => timezone);
+    return [...before.keys()].filter((zone) => {
+      const offsets = zoneOffsets(zone === '' ? null : zone, range.now, range.until);
+      return firstDifference(before.get(zone) ?? [], offsets, range) !== null;
+    });
+  };
   const write = (now: Instant) => {
+    for (const timezone of moved(now)) unprice.run({ timezone });
     clear.run();
     for (const zone of new Set([...zones.all(), null])) store(zone, now);
     ofProducts.run();
   };
+  const inUse = db.rows(() =>
+    query
+      .selectFrom('_product')
+      .select('timezone')
+      .select(({ fn }) => fn.countAll<number>().as('products'))
+      .where('withdrawn_at', 'is', null)
+      .where('timezone', 'is not', null)
+      .groupBy('timezone')
+      .orderBy('timezone')
+      .$narrowType<{ timezone: string }>(),
+  );
   const ofSlots = db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('slot_day')
@@ -95,9 +139,10 @@ export function zoneTable(db: Writes): ZoneTable {
       add(timezone, now);
       return move.run({ product_id, timezone }).changes > 0;
     },
+    inUse: () => inUse.all(),
     write,
     renew: (now) => {
-      if (passed.get({ now }) !== undefined) write(now);
+      if (passed.get({ now }) !== undefined || moved(now).length > 0) write(now);
     },
     add,
   };
