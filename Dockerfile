@@ -20,6 +20,8 @@ LABEL org.opencontainers.image.title="catalogued" \
   org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.version="${VERSION}" \
   org.opencontainers.image.revision="${REVISION}"
+# The rules of time zones: a release of Node keeps those of its own day.
+RUN apt-get update && apt-get install -y --no-install-recommends tzdata && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /build/dist ./dist

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Instant, instant, systemClock } from '../src/clock.ts';
+import { isHealthy } from '../src/doctor/check.ts';
+import { zoneCheck } from '../src/doctor/doctor.ts';
 import type { Timeslot } from '../src/domain/catalogue/availability.ts';
 import { conditionTable } from '../src/domain/conditions/table.ts';
 import { venueToday } from '../src/domain/time/venue.ts';
@@ -137,7 +139,8 @@ describe.each(cases)('on a machine where $zone $rule', ({ zone, rule, offset }) 
     expect(shownIn(test, zone)).toEqual(shownFor(expected));
     expect(shownIn(test, zone, 2)).toEqual(shownFor(0));
     const differs = offset !== offsetOf(zone);
-    expect(files.differing().map((each) => [each.zone, each.products])).toEqual(differs ? [[zone, 1]] : []);
+    expect(files.differing.map((each) => [each.zone, each.products])).toEqual(differs ? [[zone, 1]] : []);
+    expect(isHealthy([zoneCheck(files.releases, files.differing)])).toBe(!differs);
     const found = conditionTable['zone-rules-differ'].found({ ...healthy, ...readStatus(test.reader, now) });
     if (differs) expect(found?.says).toContain(`${zone} (1 product, from 2026-12-01 on)`);
     else expect(found).toBeNull();
@@ -159,7 +162,11 @@ describe('the zone that differs', () => {
     using files = await lookOn({ directory: null, runtime }, test);
     expect(shownIn(test, zone)).toEqual(shownFor(offsetOf(zone)));
     expect(shownIn(test, zone)).not.toEqual(shownFor(offset));
-    expect(files.releases).toMatchObject({ found: false, used: 'runtime' });
+    expect(zoneCheck(files.releases, files.differing)).toMatchObject({
+      verdict: 'skipped',
+      found: 'no zone files in null: the rules of Node (2026c) are used',
+      advice: expect.stringContaining('apt-get install tzdata'),
+    });
   });
 
   it('is that of the runtime where its file is missing, damaged or a directory', async () => {
@@ -169,11 +176,11 @@ describe('the zone that differs', () => {
       plantZones(place.path, '2026f', bytes === null ? {} : { [zone]: bytes });
       using files = await lookOn({ directory: place.path, runtime }, test);
       expect(shownIn(test, zone)).toEqual(shownFor(offsetOf(zone)));
-      expect(files.differing()).toEqual([]);
+      expect(files.differing).toEqual([]);
     }
     plantZones(place.path, '2026f', { [`${zone}/Centre`]: rules[zone][rule] });
     using files = await lookOn({ directory: place.path, runtime }, test);
-    expect(files.differing()).toEqual([]);
+    expect(files.differing).toEqual([]);
   });
 
   it('is known at once where its first product comes later, and forgotten when both agree again', async () => {
@@ -181,7 +188,7 @@ describe('the zone that differs', () => {
     using place = temporaryDirectory();
     plantZones(place.path, '2026f', { [zone]: rules[zone][rule] });
     using files = await lookOn({ directory: place.path, runtime }, test);
-    expect(files.differing()).toEqual([]);
+    expect(files.differing).toEqual([]);
     putProducts(test.mirror, [productOf(1, { timezone: zone })], { sent_at: now });
     expect(test.all('SELECT utc_offset FROM product')).toEqual([{ utc_offset: 60 * offset }]);
     files.look();

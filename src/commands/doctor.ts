@@ -14,9 +14,11 @@ import {
   serviceChecks,
   unusable,
   withheldCredentials,
+  zoneCheck,
 } from '../doctor/doctor.ts';
 import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { zoneReleases } from '../files/zone-files.ts';
 import { configurationFor, daemonClient, machineFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
@@ -108,15 +110,18 @@ async function beyond(io: Io, loaded: LoadedConfig): Promise<Check[]> {
     // The first start creates the files, not a command that only looks.
     if (!existsSync(config.mirror.path)) {
       await using stack = new AsyncDisposableStack();
+      const machine = machineFor(io);
       return [
         none,
-        ...(await firstServiceChecks({ config, ...connectAlone(stack, machineFor(io), loaded) }, io.signal)),
+        zoneCheck(zoneReleases(machine.zones), []),
+        ...(await firstServiceChecks({ config, ...connectAlone(stack, machine, loaded) }, io.signal)),
       ];
     }
     await using mirroring = await openMirroring(machineFor(io), loaded);
-    const { probe, serviceClock, subscriptions, notOffered } = mirroring;
+    const { probe, serviceClock, subscriptions, notOffered, zones } = mirroring;
     return [
       none,
+      zoneCheck(zones.releases, zones.differing),
       ...(await serviceChecks(
         { config, probe, offset: serviceClock.offset, subscriptions, notOffered, peers: null },
         io.signal,

@@ -5,7 +5,7 @@ import type { AdminOptions } from '../admin/server.ts';
 import { instant } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
-import { adapterCheck, serviceChecks } from '../doctor/doctor.ts';
+import { adapterCheck, serviceChecks, zoneCheck } from '../doctor/doctor.ts';
 import { lastReload, secretChanges } from '../doctor/in-use.ts';
 import type { HeldCondition } from '../domain/conditions/decide.ts';
 import type { Kind, Subject } from '../domain/evidence/claims.ts';
@@ -229,6 +229,7 @@ export function answersOf(
           secretChanges(loaded),
           adapterCheck('adapter in use', loaded.adapter),
           ...lastReload(reload.last().refused),
+          zoneCheck(daemon.zones.releases, daemon.zones.differing),
           ...(await serviceChecks(probes, signal)),
         ];
         return [...findings, ...conditionChecks((await status.shown()).conditions, findings)];

@@ -7,6 +7,7 @@ const askedAgain: Readonly<Record<string, readonly ConditionCode[]>> = {
   service: ['service-unreachable', 'service-unusable', 'service-pause', 'key-refused'],
   receiver: ['receiver-unreachable'],
   clock: ['clock-off'],
+  'time zones': ['zone-rules-differ'],
 };
 
 /** Returns a check for each condition that a running daemon shows and that none of the other checks has found. */

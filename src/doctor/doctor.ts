@@ -8,8 +8,11 @@ import { readSigningKey } from '../domain/push/signing-key.ts';
 import { isClockOff } from '../domain/schedule/clock-doubt.ts';
 import { keyOf, nameOf, type OptionalPath, type RefusalOf } from '../domain/schedule/offer.ts';
 import type { Question } from '../domain/service/adapter.ts';
+import type { DifferingZone } from '../domain/time/zone-releases.ts';
+import { zonesText } from '../domain/time/zone-releases.ts';
 import { identifier } from '../domain/values/identifier.ts';
 import { CataloguedError } from '../errors.ts';
+import type { ZoneReleases } from '../files/zone-files.ts';
 import { counted } from '../format.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
@@ -295,6 +298,22 @@ function clock(offset: number | null): Check {
     right: seconds,
     wrong: seconds,
     advice: todoOf('clock-doubted'),
+  });
+}
+
+/** Names the releases of the time zones, and the zones in use in which they differ. */
+export function zoneCheck(releases: ZoneReleases, differing: readonly DifferingZone[]): Check {
+  const name = 'time zones';
+  const { directory, found, runtime, machine } = releases;
+  if (!found)
+    return {
+      ...skipped(name, `no zone files in ${directory}: the rules of Node (${runtime}) are used`),
+      advice: 'install them, so that the newer rules of both are used: apt-get install tzdata',
+    };
+  return check(name, differing.length === 0, {
+    right: `Node has ${runtime}, the zone files have ${machine ?? 'no release'}: no zone in use differs`,
+    wrong: zonesText(releases, differing),
+    advice: todoOf('zone-rules-differ'),
   });
 }
 

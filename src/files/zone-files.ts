@@ -43,9 +43,10 @@ export class ZoneFiles implements Disposable {
   readonly #mirror: Mirror;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Where rules differ that were asked for: from which instant on. */
+  /** Zones that were asked for and differ: from which instant on. */
   readonly #differing = new Map<string, number>();
   #releases: ZoneReleases;
+  #found: readonly DifferingZone[] = [];
 
   constructor(zones: MachineZones, { mirror, clock, log }: { mirror: Mirror; clock: Clock; log: Logger }) {
     this.#zones = zones;
@@ -55,33 +56,34 @@ export class ZoneFiles implements Disposable {
     this.#releases = this.#choose();
   }
 
-  /** Compares anew, has stored offsets and times follow, and records the result. Run at the start and every hour. */
-  look(): void {
-    this.#releases = this.#choose();
-    const now = this.#clock.now();
-    this.#mirror.transaction(() => this.#mirror.catalogue.renewZones(now));
-    const differing = this.differing();
-    const affected = differing.reduce((sum, { products }) => sum + products, 0);
-    const detail = zonesText(this.#releases, differing);
-    const noted = this.#mirror.status.outcomes.note(
-      'zone-rules',
-      now,
-      differing.length === 0 ? null : { affected, detail },
-    );
-    if (noted === 'new')
-      this.#log.warn({ zones: differing.map(({ zone }) => zone), used: this.#releases.used }, detail);
-  }
-
   get releases(): ZoneReleases {
     return this.#releases;
   }
 
-  /** Returns the zones in use in which the rules differ. */
-  differing(): DifferingZone[] {
-    return this.#mirror.catalogue.zones.inUse().flatMap(({ timezone, products }) => {
+  /** Returns the zones in use in which the rules differed at the last look. */
+  get differing(): readonly DifferingZone[] {
+    return this.#found;
+  }
+
+  /** Compares anew, has stored offsets and dates follow, and records the result. Run at the start and every hour. */
+  look(): void {
+    this.#releases = this.#choose();
+    const { catalogue, status } = this.#mirror;
+    const now = this.#clock.now();
+    // Asks for the rules of every zone in use.
+    this.#mirror.transaction(() => catalogue.renewZones(now));
+    this.#found = catalogue.zones.inUse().flatMap(({ timezone, products }) => {
       const from = this.#differing.get(timezone);
       return from === undefined ? [] : [{ zone: timezone, products, from }];
     });
+    const affected = this.#found.reduce((sum, { products }) => sum + products, 0);
+    const detail = zonesText(this.#releases, this.#found);
+    const failed = this.#found.length === 0 ? null : { affected, detail };
+    if (status.outcomes.note('zone-rules', now, failed) === 'new')
+      this.#log.warn(
+        { zones: this.#found.map(({ zone }) => zone), used: this.#releases.used },
+        'rules of time zones differ',
+      );
   }
 
   #choose(): ZoneReleases {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { plantZones } from '../fakes/zone-files.ts';
 import { plentyBytes, type World } from './world.ts';
 
 const second = 1000;
@@ -206,6 +207,16 @@ export const planted: readonly Planted[] = [
     plant: ({ machine }) => {
       machine.jump(2 * hour);
       return () => machine.jump(-2 * hour);
+    },
+  },
+  {
+    failure: 'the zone files of the machine are newer, and set the clocks of a zone otherwise',
+    code: 'zone-rules-differ',
+    times: [hour + minute, hour + minute, minute],
+    plant: ({ harness, zones }) => {
+      const [{ timezone } = { timezone: 'UTC' }] = harness.daemon.mirror.catalogue.zones.inUse();
+      plantZones(zones, '2026f', { [timezone]: { first: 0, changes: [], footer: '<+0130>-1:30' } });
+      return () => plantZones(zones, '2026f', {});
     },
   },
   {

@@ -15,6 +15,7 @@ import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { seededEntropy } from '../fakes/seeded-entropy.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 import { openWire, type Wire } from './wire.ts';
 
@@ -71,6 +72,8 @@ export class World implements AsyncDisposable {
   readonly #options: WorldOptions;
   readonly #wire: Wire;
   readonly #stack = new AsyncDisposableStack();
+  /** Where the machine keeps its time zones: none until a failure plants some. */
+  readonly zones = this.#stack.use(temporaryDirectory()).path;
   harness!: VirtualHarness;
   images!: SandboxImageHost;
   #machine: MachineClock | null = null;
@@ -226,6 +229,7 @@ export class World implements AsyncDisposable {
             return {
               ...own,
               clock: { ...this.#machine, now: () => this.#at('looking at the clock', now) },
+              zones: { directory: this.zones, runtime: '2026c' },
               disk: {
                 inodeOf: () => '1',
                 spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: this.disk.free_bytes }),
