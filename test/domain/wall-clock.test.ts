@@ -1,3 +1,4 @@
+import { Cron } from 'croner';
 import { describe, expect, it } from 'vitest';
 import { firstInstant, isZone, patternProblem, wallClock } from '../../src/domain/time/wall-clock.ts';
 
@@ -48,6 +49,48 @@ describe('the instants of a wall clock', () => {
       '2026-09-05T12:00Z',
       ['2026-09-06T04:00', '2026-09-07T03:00'],
     ],
+    [
+      'keep the night run in spring where the pattern has two hours',
+      '0 2,14 * * *',
+      'Europe/Amsterdam',
+      '2027-03-27T20:00Z',
+      ['2027-03-28T01:00', '2027-03-28T12:00', '2027-03-29T00:00'],
+    ],
+    [
+      'have one night run in autumn where the pattern has two hours',
+      '0 2,14 * * *',
+      'Europe/Amsterdam',
+      '2026-10-24T20:00Z',
+      ['2026-10-25T00:00', '2026-10-25T13:00', '2026-10-26T01:00'],
+    ],
+    [
+      'keep a midnight that does not exist where the pattern has four hours',
+      '0 */6 * * *',
+      'America/Santiago',
+      '2026-09-05T23:00Z',
+      ['2026-09-06T04:00', '2026-09-06T09:00', '2026-09-06T15:00', '2026-09-06T21:00'],
+    ],
+    [
+      'meet in one where several do not exist',
+      '*/20 * * * *',
+      'Europe/Amsterdam',
+      '2027-03-28T00:30Z',
+      ['2027-03-28T00:40', '2027-03-28T01:00', '2027-03-28T01:20'],
+    ],
+    [
+      'pause while an hour comes the second time',
+      '*/20 * * * *',
+      'Europe/Amsterdam',
+      '2026-10-25T00:30Z',
+      ['2026-10-25T00:40', '2026-10-25T02:00', '2026-10-25T02:20'],
+    ],
+    [
+      'go on after an hour that comes twice for one who asks within its second time',
+      '*/20 * * * *',
+      'Europe/Amsterdam',
+      '2026-10-25T01:30Z',
+      ['2026-10-25T02:00', '2026-10-25T02:20'],
+    ],
     ['come on leap days alone', '0 4 29 2 *', 'UTC', '2026-10-24T12:00Z', ['2028-02-29T04:00', '2032-02-29T04:00']],
     [
       'are of the zone on the last second before one',
@@ -68,6 +111,68 @@ describe('the instants of a wall clock', () => {
       const from = start + step * hour;
       expect(kept.next(from)).toBe(wallClock({ at: '30 2 * * *', zone: 'Europe/Amsterdam' }).next(from));
     }
+  });
+});
+
+/** The times of a pattern on each date, by counting minutes; each is an instant of the zone as Temporal has it. */
+function byCounting(pattern: { minutes: (minute: number) => boolean; hours: (hour: number) => boolean }, zone: string, from: string, days: number) {
+  const found = new Set<number>();
+  for (let minute = 0; minute < days * 1440; minute += 1) {
+    const local = Temporal.PlainDate.from(from).toPlainDateTime().add({ minutes: minute });
+    if (!pattern.minutes(local.minute) || !pattern.hours(local.hour)) continue;
+    const zoned = local.toZonedDateTime(zone, { disambiguation: 'later' });
+    const exists = zoned.toPlainDateTime().equals(local);
+    const earlier = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
+    const change = zoned.add({ milliseconds: 1 }).getTimeZoneTransition('previous');
+    found.add(exists ? earlier.epochMilliseconds : (change?.epochMilliseconds ?? 0));
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+describe('every pattern', () => {
+  const always = () => true;
+  const patterns = [
+    ['0 2,14 * * *', { minutes: (minute: number) => minute === 0, hours: (hour: number) => hour === 2 || hour === 14 }],
+    ['0 */6 * * *', { minutes: (minute: number) => minute === 0, hours: (hour: number) => hour % 6 === 0 }],
+    ['30 2 * * *', { minutes: (minute: number) => minute === 30, hours: (hour: number) => hour === 2 }],
+    ['30 0,1,2,3 * * *', { minutes: (minute: number) => minute === 30, hours: (hour: number) => hour < 4 }],
+    ['15,45 1-3 * * *', { minutes: (minute: number) => minute % 30 === 15, hours: (hour: number) => hour >= 1 && hour <= 3 }],
+    ['*/30 * * * *', { minutes: (minute: number) => minute % 30 === 0, hours: always }],
+    ['59 * * * *', { minutes: (minute: number) => minute === 59, hours: always }],
+  ] as const;
+  const changes = [
+    ['Europe/Amsterdam', '2026-10-24'],
+    ['Europe/Amsterdam', '2027-03-27'],
+    // Midnight does not exist, and comes twice.
+    ['America/Santiago', '2026-09-05'],
+    ['America/Havana', '2025-11-01'],
+    ['America/Havana', '2026-03-07'],
+    ['Australia/Lord_Howe', '2026-10-03'],
+    ['Australia/Lord_Howe', '2027-04-03'],
+  ] as const;
+
+  function run(pattern: string, zone: string, from: string, next = wallClock({ at: pattern, zone }).next) {
+    const start = Temporal.PlainDate.from(from).toZonedDateTime(zone).epochMilliseconds - 1;
+    const end = Temporal.PlainDate.from(from).add({ days: 3 }).toZonedDateTime(zone).epochMilliseconds;
+    const found: number[] = [];
+    for (let at = next(start); at < end; at = next(at)) found.push(at);
+    return found.map(iso);
+  }
+
+  it.each(changes)('comes once for each of its times in %s from %s on', (zone, from) => {
+    for (const [pattern, times] of patterns)
+      expect(run(pattern, zone, from), pattern).toEqual(byCounting(times, zone, from, 3).map(iso));
+  });
+
+  it('does not where croner itself works with the zone (control)', () => {
+    const others = changes.flatMap(([zone, from]) =>
+      patterns.filter(([pattern, times]) => {
+        const cron = new Cron(pattern, { timezone: zone, paused: true });
+        const next = (at: number) => cron.nextRun(new Date(at))?.getTime() ?? Number.POSITIVE_INFINITY;
+        return run(pattern, zone, from, next).join() !== byCounting(times, zone, from, 3).map(iso).join();
+      }),
+    );
+    expect(others.length).toBeGreaterThan(0);
   });
 });
 

@@ -1,4 +1,6 @@
 import { Cron } from 'croner';
+import { rulesOf } from './venue.ts';
+import { instantsOf } from './zone-rules.ts';
 
 /** Instants of a job that is tied to a wall clock. */
 export interface WallClock {
@@ -11,12 +13,23 @@ export interface WallClock {
 
 /**
  * Computes the instants of a cron pattern in a time zone, including changes of its clock: a time that does not exist
- * comes when the clock has been set forward; one that exists twice comes once. No timer is set; the caller passes the
- * time. Pattern and zone must be valid.
+ * comes when the clock has been set forward; one that exists twice comes the first time alone. This holds for every
+ * pattern: croner matches it on a clock that is never changed, and the zone's rules make instants of the times found.
+ * With a zone of its own croner loses or repeats times of patterns that have several. No timer is set; the caller passes
+ * the time. Pattern and zone must be valid.
  */
 export function wallClock({ at, zone }: { readonly at: string; readonly zone: string }): WallClock {
-  const cron = new Cron(at, { timezone: zone, paused: true });
-  const after = (from: number) => cron.nextRun(new Date(from))?.getTime() ?? Number.POSITIVE_INFINITY;
+  const cron = new Cron(at, { timezone: 'UTC', paused: true });
+  const after = (from: number) => {
+    const rules = rulesOf(zone);
+    let local = cron.nextRun(new Date(from + 60_000 * rules.offsetAt(from)));
+    // Where an hour comes twice, times are found that have come by its first time.
+    for (; local !== null; local = cron.nextRun(local)) {
+      const { first } = instantsOf(rules, local.getTime());
+      if (first > from) return first;
+    }
+    return Number.POSITIVE_INFINITY;
+  };
   let known = { from: Number.POSITIVE_INFINITY, next: Number.NEGATIVE_INFINITY };
   return {
     pattern: at,
