@@ -59,3 +59,21 @@ WHERE resource IN ('checkout_information', 'variants') AND fetched_at IS NOT NUL
 --
 DROP TABLE _offer;
 ALTER TABLE _offer_rebuilt RENAME TO _offer;
+
+-- Further texts of the checkout information.
+ALTER TABLE checkout ADD COLUMN pre_purchase TEXT;
+ALTER TABLE checkout ADD COLUMN usage TEXT;
+ALTER TABLE checkout ADD COLUMN included TEXT;
+ALTER TABLE checkout ADD COLUMN excluded TEXT;
+ALTER TABLE checkout ADD COLUMN post_purchase TEXT;
+UPDATE checkout SET
+  pre_purchase = CASE json_type(document, '$.additional_information.pre_purchase') WHEN 'text'
+    THEN NULLIF(json_extract(document, '$.additional_information.pre_purchase'), '') END,
+  usage = CASE json_type(document, '$.additional_information.usage') WHEN 'text'
+    THEN NULLIF(json_extract(document, '$.additional_information.usage'), '') END,
+  included = CASE json_type(document, '$.additional_information.included') WHEN 'text'
+    THEN NULLIF(json_extract(document, '$.additional_information.included'), '') END,
+  excluded = CASE json_type(document, '$.additional_information.excluded') WHEN 'text'
+    THEN NULLIF(json_extract(document, '$.additional_information.excluded'), '') END,
+  post_purchase = CASE json_type(document, '$.additional_information.post_purchase') WHEN 'text'
+    THEN NULLIF(json_extract(document, '$.additional_information.post_purchase'), '') END;

@@ -213,6 +213,11 @@ export class CheckoutInformation {
   @ViewColumn() has_dynamic_pricing!: number | null;
   @ViewColumn() must_know!: string | null;
   @ViewColumn() good_to_know!: string | null;
+  @ViewColumn() pre_purchase!: string | null;
+  @ViewColumn() usage!: string | null;
+  @ViewColumn() included!: string | null;
+  @ViewColumn() excluded!: string | null;
+  @ViewColumn() post_purchase!: string | null;
   @ViewColumn() document!: string;
   @ViewColumn() checked_at!: number;
   @ViewColumn() stale!: number;

@@ -44,10 +44,14 @@ function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en'
       test
         .all('SELECT group_names FROM variants WHERE language = @language ORDER BY variant_id', { language })
         .map((row) => (row as { group_names: string | null }).group_names),
-    answer: (groups: readonly VariantGroup[], sent_at = at + 1) =>
+    answer: (
+      groups: readonly VariantGroup[],
+      sent_at = at + 1,
+      by: { source?: 'availability' | 'variants'; language?: string } = {},
+    ) =>
       test.mirror.transaction(() =>
         test.mirror.catalogue.variants.store(
-          { ...read, source: 'availability', language: 'en', sent_at: instant(sent_at), groups },
+          { ...read, source: 'availability', language: 'en', ...by, sent_at: instant(sent_at), groups },
           variants,
           listed,
         ),
@@ -90,4 +94,17 @@ it('a name of a group that no variant is of is no change', () => {
   const before = world.told().length;
   world.answer([tours, entries], at + 2);
   expect(world.told()).toHaveLength(before);
+});
+
+it('a read of the variants names groups in the primary language, and renames none in a further one', () => {
+  using world = mirrored({ 1: [7, null], 2: [8] }, ['en', 'nl']);
+  world.answer([tours, entries], at + 10, { source: 'variants' });
+  const named = ['["Guided tours"]', '["Entry tickets"]'];
+  expect([world.names(), world.names('nl')]).toEqual([named, named]);
+  const told = world.told();
+  world.answer([{ ...tours, name: 'Rondleidingen' }], at + 20, { source: 'variants', language: 'nl' });
+  expect([world.names(), world.names('nl')]).toEqual([named, named]);
+  expect(world.told()).toEqual(told);
+  world.answer([{ ...tours, name: 'Tours' }], at + 30, { source: 'variants' });
+  expect(world.names('nl')).toEqual(['["Tours"]', '["Entry tickets"]']);
 });

@@ -4,8 +4,10 @@ import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { checkoutInformation } from '../contract/sale.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import { factsOf, membersOf } from './document-facts.ts';
 
 type Row = Tables['checkout'];
 
@@ -25,8 +27,13 @@ export interface CheckoutInformationTable {
   document(record: { readonly product_id: number; readonly edition: string }): string | null;
 }
 
+/** Texts that are shown as they were sent. One that is none is not shown; of the others it fails the read. */
+const { pre_purchase, usage, included, excluded, post_purchase } = checkoutInformation.columns;
+const shownTexts = { pre_purchase, usage, included, excluded, post_purchase };
+
 const said = [
-  'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'document', 'checked_at', 'changed_at', 'stale_at', 'held_at',
+  'has_timeslots', 'has_dynamic_pricing', 'must_know', 'good_to_know', 'pre_purchase', 'usage', 'included', 'excluded', 'post_purchase',
+  'document', 'checked_at', 'changed_at', 'stale_at', 'held_at',
 ] as const; // biome-ignore format: a list of columns
 const columns = ['product_id', 'language', 'language_shown', ...said, 'shown'] as const;
 type Own = Pick<Row, 'product_id' | 'language' | (typeof said)[number]>;
@@ -65,6 +72,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
       const changed = row?.document !== information.document;
       put.run({
         ...information,
+        ...factsOf(membersOf(information.document), shownTexts),
         product_id,
         language,
         has_timeslots: bit(information.has_timeslots),

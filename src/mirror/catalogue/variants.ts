@@ -122,14 +122,16 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
         drop.run({ product_id, language, variant_id });
       else put.run({ ...next, ...stamps(read, row, other) });
     }
-    const renamed = groups.store(read, read.groups ?? []);
+    const isPrimary = primary.get() === language;
+    // Their names are shown in the primary language.
+    const renamed = groups.store(read, isPrimary ? (read.groups ?? []) : []);
     const variant_ids = [...new Set([...changed, ...renamed])];
     // A group is called the same in all languages.
     const of = renamed.length > 0 ? {} : { language };
     const found = { product_id, kind: 'variants_changed', ...of, detail: { variant_ids } } as const;
     if (variant_ids.length > 0) changes.add(found, read);
     // Prices go by whom variants are for in the primary language.
-    if (retyped && primary.get() === language) pricing.again(product_id, read);
+    if (retyped && isPrimary) pricing.again(product_id, read);
     return variant_ids.length > 0;
   }
 

@@ -12,6 +12,20 @@ export const checkoutInformation = table(
     has_dynamic_pricing: flag({ from: '$.has_dynamic_pricing', null: 'not sent' }, 'Prices move often.'),
     must_know: text({ from: '$.additional_information.must_know', null: 'none' }, 'To be shown before the sale.'),
     good_to_know: text({ from: '$.additional_information.good_to_know', null: 'none' }, 'May be shown.'),
+    pre_purchase: text(
+      { from: '$.additional_information.pre_purchase', null: 'none' },
+      'What to know before the purchase, beside must_know.',
+    ),
+    usage: text({ from: '$.additional_information.usage', null: 'none' }, 'How the ticket is used.'),
+    included: text(
+      { from: '$.additional_information.included', null: 'none' },
+      'What the price includes; products.whats_included may say more.',
+    ),
+    excluded: text({ from: '$.additional_information.excluded', null: 'none' }, 'What the price does not include.'),
+    post_purchase: text(
+      { from: '$.additional_information.post_purchase', null: 'none' },
+      'What happens after the purchase.',
+    ),
     document,
     checked_at: checkedAt,
     ...age,

@@ -93,6 +93,7 @@ export function productState(
     rough.shown(product, each, 'none'),
   ) as [SandboxProduct, SandboxProduct, SandboxProduct];
   const entry = parse(productEntry(listed, language, currency));
+  const own = parse(productVariants(other, language));
   const dates = datesFrom(today, horizon);
   const days = product.status === 'available' ? world.days(other, today, dates.at(-1) ?? today, currency) : null;
   return {
@@ -111,8 +112,9 @@ export function productState(
     detail: endpoints === 'all' ? parse(productDetail(read, language, currency)) : entry,
     has_detail: endpoints === 'all',
     checkout_information: parse(checkoutInformation(other, language)),
-    variants: parse(productVariants(other, language)).variants as Record<string, unknown>[],
-    ...saidByAvailability(other, days, question),
+    variants: own.variants as Record<string, unknown>[],
+    groups: own.groups as ProductState['groups'],
+    availability_variants: saidByAvailability(other, days, question),
     days: days === null ? [] : stateDays(other, days, dates),
     bare: product.bare,
     hostile: rough.hostile(product),
@@ -133,18 +135,15 @@ function listedTags(world: World, product: SandboxProduct, language: string): Re
   return world.tags().map((id) => tag(id, { language, edits: world.tagEdits.get(id) ?? {} }));
 }
 
-/** Returns the variants and groups in availability answers. `days`: null while the product is not on sale. */
+/** Returns the variants in availability answers. `days`: null while the product is not on sale. */
 function saidByAvailability(
   product: SandboxProduct,
   days: readonly CalendarDay[] | null,
   { language, currency }: StateQuestion,
-): Pick<ProductState, 'availability_variants' | 'groups'> {
-  if (days === null) return { availability_variants: [], groups: [] };
-  const answer = JSON.parse(availability(product, days.slice(0, 1), { language, currency, capped_at: null })) as {
-    variants: Record<string, unknown>[];
-    groups: ProductState['groups'];
-  };
-  return { availability_variants: answer.variants, groups: answer.groups };
+): ProductState['availability_variants'] {
+  if (days === null) return [];
+  const answer = availability(product, days.slice(0, 1), { language, currency, capped_at: null });
+  return (JSON.parse(answer) as { variants: ProductState['availability_variants'] }).variants;
 }
 
 function recordedPrice({ recorded }: SandboxProduct): number | null {

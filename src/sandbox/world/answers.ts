@@ -149,7 +149,11 @@ export function checkoutInformation(product: SandboxProduct, language: string): 
     additional_information: {
       must_know: id % 5 === 0 ? null : translate('Bring a photo ID.', language),
       good_to_know: id % 4 === 0 ? null : translate(`Lockers are free at ${title.split(':')[0]}.`, language),
-      usage: translate('Show the ticket on your phone at the gate.', language),
+      pre_purchase: id % 6 === 0 ? null : translate('Choose the day with care: it cannot be changed.', language),
+      usage: id % 7 === 0 ? null : translate('Show the ticket on your phone at the gate.', language),
+      included: id % 3 === 0 ? null : translate('* Entry\n* Cloakroom', language),
+      excluded: id % 2 === 0 ? null : translate('* Food', language),
+      post_purchase: id % 8 === 0 ? null : translate('The ticket comes by mail.', language),
       ...editedMembers(product, 'checkout_information', language),
     },
     starting_point: null,
@@ -192,7 +196,13 @@ export function productVariants(product: SandboxProduct, language: string): stri
     dynamic_pricing: product.dynamic,
     max_tickets_per_order: 20,
     variants: variantMembers(product, language),
+    groups: groupsOf(product, language),
   });
+}
+
+function groupsOf({ variants }: SandboxProduct, language: string) {
+  const groups = new Map(variants.map(({ group = noGrouping }) => [group.id, translate(group.name, language)]));
+  return Array.from(groups, ([id, name]) => ({ id, name }));
 }
 
 /** Returns an availability answer over these days. A product that is not on sale has none. */
@@ -227,8 +237,7 @@ export function availability(
     capped_at,
     max_tickets_per_order: maxTicketsPerOrder(product),
   };
-  const groups = new Map(product.variants.map(({ group = noGrouping }) => [group.id, translate(group.name, language)]));
-  const tail = { variants, groups: Array.from(groups, ([id, name]) => ({ id, name })) };
+  const tail = { variants, groups: groupsOf(product, language) };
   return `${JSON.stringify(head).slice(0, -1)},"dates":[${dates.join(',')}],${JSON.stringify(tail).slice(1)}`;
 }
 
