@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { otherWriter } from './fakes/other-writer.ts';
 import { openReader } from './fakes/reader.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
@@ -155,6 +156,22 @@ describe('octo.mjs of docs/recipes.md', () => {
     writeScripts(directory.path, 'docs/recipes.md');
     await using harness = await filledHarness({ products: 40 });
     const { path } = harness.daemon.mirror;
+    const policies = [
+      ['before_date', 24, 48],
+      ['before_timeslot', 2, 2],
+      ['before_date', 0, 8784],
+      ['before_timeslot', 0, 8784],
+      ['before_date', null, 8784],
+      ['before_timeslot', null, 8784],
+      ['never', 24, 8784],
+      [null, null, 8784],
+    ] as const;
+    const writer = otherWriter(path);
+    for (const [index, [policy, window]] of policies.entries())
+      writer
+        .prepare('UPDATE product SET cancellation_policy = ?, cancellation_window = ? WHERE product_id % 8 = ?')
+        .run(policy, window, index);
+    writer.close();
     const script = join(directory.path, 'octo.mjs');
     const printed = execFileSync(process.execPath, ['--disable-warning=ExperimentalWarning', script, path, '10'], {
       encoding: 'utf8',
@@ -174,6 +191,7 @@ describe('octo.mjs of docs/recipes.md', () => {
     expect(products.map(({ id }) => Number(id))).toEqual(dated.map(({ product_id }) => product_id));
     expect(new Set(products.map(({ availabilityType }) => availabilityType)).size).toBe(2);
     for (const { id, options } of products) {
+      expect(options[0].cancellationCutoffAmount).toBe(policies[Number(id) % 8]?.[2]);
       const found = Object.values(availability[id] ?? {}).flatMap(({ unitPricing }) => unitPricing);
       expect(options[0].units.map((unit) => unit.id)).toEqual(
         expect.arrayContaining([...new Set(found.map(({ unitId }) => unitId))]),

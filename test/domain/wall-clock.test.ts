@@ -115,7 +115,12 @@ describe('the instants of a wall clock', () => {
 });
 
 /** The times of a pattern on each date, by counting minutes; each is an instant of the zone as Temporal has it. */
-function byCounting(pattern: { minutes: (minute: number) => boolean; hours: (hour: number) => boolean }, zone: string, from: string, days: number) {
+function byCounting(
+  pattern: { minutes: (minute: number) => boolean; hours: (hour: number) => boolean },
+  zone: string,
+  from: string,
+  days: number,
+) {
   const found = new Set<number>();
   for (let minute = 0; minute < days * 1440; minute += 1) {
     const local = Temporal.PlainDate.from(from).toPlainDateTime().add({ minutes: minute });
@@ -136,7 +141,10 @@ describe('every pattern', () => {
     ['0 */6 * * *', { minutes: (minute: number) => minute === 0, hours: (hour: number) => hour % 6 === 0 }],
     ['30 2 * * *', { minutes: (minute: number) => minute === 30, hours: (hour: number) => hour === 2 }],
     ['30 0,1,2,3 * * *', { minutes: (minute: number) => minute === 30, hours: (hour: number) => hour < 4 }],
-    ['15,45 1-3 * * *', { minutes: (minute: number) => minute % 30 === 15, hours: (hour: number) => hour >= 1 && hour <= 3 }],
+    [
+      '15,45 1-3 * * *',
+      { minutes: (minute: number) => minute % 30 === 15, hours: (hour: number) => hour >= 1 && hour <= 3 },
+    ],
     ['*/30 * * * *', { minutes: (minute: number) => minute % 30 === 0, hours: always }],
     ['59 * * * *', { minutes: (minute: number) => minute === 59, hours: always }],
   ] as const;

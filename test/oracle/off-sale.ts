@@ -1,7 +1,7 @@
 import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import type { Row } from './expected.ts';
 
-/** What only availability says of a variant, beside the names of its groups: it stays until a read of a product that is on sale says otherwise. */
+/** What only availability says of a variant: it stays until a read of a product that is on sale says otherwise. */
 const fromAvailability = ['languages', 'language_selection', 'dynamic_variant_pricing'];
 
 /**
@@ -29,7 +29,7 @@ export function comparableRows(
     case 'variants':
       return rows
         .filter(({ source }) => source === 'variants')
-        .map((row) => ({ ...row, group_names: null, languages: null, document: plain(row) }));
+        .map((row) => ({ ...row, languages: null, document: plain(row) }));
     default:
       return rows;
   }

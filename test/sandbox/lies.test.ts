@@ -100,7 +100,7 @@ describe('a lie that is set over HTTP', () => {
     await using lying = await service();
     expect([(await lying.checkout()).usage, (await lying.variants()).length > 0]).toEqual([expect.any(String), true]);
     await lying.tell({ kind: 'no-texts' }, { kind: 'no-variants' });
-    expect(await lying.checkout()).toEqual({ must_know: null, good_to_know: null, usage: null });
+    expect(Object.values(await lying.checkout())).toEqual(Array(7).fill(null));
     expect(await lying.variants()).toEqual([]);
     expect(await lying.detail()).toMatchObject({ title: expect.any(String), description: null });
     expect((await lying.dates()).variants).not.toEqual([]);

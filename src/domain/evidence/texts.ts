@@ -3,7 +3,8 @@ import { isMembers } from '../values/members.ts';
 /** Members of the service's answers about a product, and about its checkout, that a shop shows or needs. */
 const watched: ReadonlySet<string> = new Set([
   'title', 'tagline', 'summary', 'description', 'price', 'city_id', 'geolocation', 'timezone',
-  'whats_included', 'whats_excluded', 'must_know', 'good_to_know', 'usage', 'cancellation_policy', 'languages',
+  'whats_included', 'whats_excluded', 'must_know', 'good_to_know', 'pre_purchase', 'usage', 'included', 'excluded', 'post_purchase',
+  'cancellation_policy', 'languages',
 ]); // biome-ignore format: a list of members
 
 /** Returns the watched members of a document that are not empty, at any depth, each as text by its name. */

@@ -140,7 +140,11 @@ const texts = new Set([
   'whats_excluded',
   'must_know',
   'good_to_know',
+  'pre_purchase',
   'usage',
+  'included',
+  'excluded',
+  'post_purchase',
 ]);
 
 /**
