@@ -3,7 +3,7 @@ import { type Publication, type PublicationOptions, publicationOf } from '../../
 import { contractTables } from '../../src/mirror/rows/capture.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { type HarnessOptions, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** A filled mirror, a PostgreSQL, and what publishes the one into the other. */
 export interface PublishedStage extends AsyncDisposable {
@@ -19,11 +19,15 @@ export interface PublishedStage extends AsyncDisposable {
   compared(): number;
 }
 
-export async function publishedStage(products: number, config: Record<string, unknown> = {}): Promise<PublishedStage> {
+export async function publishedStage(
+  products: number,
+  config: Record<string, unknown> = {},
+  overrides: Pick<HarnessOptions, 'machine'> = {},
+): Promise<PublishedStage> {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(startPostgres());
   const harness = stack.use(
-    await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now() }),
+    await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now(), ...overrides }),
   );
   await harness.fill();
   const mirror = harness.daemon.mirror.path;

@@ -19,7 +19,11 @@ const texts: Edit[] = [
   { field: 'languages', value: ['en', 'nl'] },
   { field: 'must_know', value: 'Bring nothing.' },
   { field: 'good_to_know', value: null },
+  { field: 'pre_purchase', value: 'Choose.' },
   { field: 'usage', value: 'Show it.' },
+  { field: 'included', value: '* Nothing' },
+  { field: 'excluded', value: null },
+  { field: 'post_purchase', value: 'Wait.' },
   { field: 'tags', value: [1, 2, 3] },
 ];
 

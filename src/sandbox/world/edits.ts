@@ -20,7 +20,11 @@ const members = {
   languages: ['product', 'list'],
   must_know: ['checkout_information', 'text'],
   good_to_know: ['checkout_information', 'text'],
+  pre_purchase: ['checkout_information', 'text'],
   usage: ['checkout_information', 'text'],
+  included: ['checkout_information', 'text'],
+  excluded: ['checkout_information', 'text'],
+  post_purchase: ['checkout_information', 'text'],
 } as const satisfies Record<string, readonly [Shown, 'text' | 'word' | 'list']>;
 
 export type EditableMember = keyof typeof members;

@@ -86,6 +86,11 @@ export const events: Readonly<Record<string, Event>> = {
   languages: edit('languages', (chance) => ['en', 'nl', 'fr', 'de'].slice(0, 1 + Math.floor(chance() * 4))),
   must_know: edit('must_know', (chance) => (chance() < 0.2 ? null : word())),
   good_to_know: edit('good_to_know', (chance) => (chance() < 0.2 ? null : word())),
+  pre_purchase: edit('pre_purchase', word),
+  usage: edit('usage', word),
+  included: edit('included', word),
+  excluded: edit('excluded', word),
+  post_purchase: edit('post_purchase', word),
   tags: edit('tags', (chance) => [600, 601, 602, 603].filter(() => chance() < 0.5)),
   'variants added and gone': (product, { sandbox }, chance) => {
     const value = manyVariants(product).slice(Math.floor(chance() * 3), 3 + Math.floor(chance() * 3));
