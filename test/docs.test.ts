@@ -196,6 +196,7 @@ it('the top level holds what the card gives, and nothing else', () => {
       'SECURITY.md',
       'config',
       'docs',
+      'findings',
       'package-lock.json',
       'package.json',
       'schema',
