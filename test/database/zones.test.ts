@@ -40,7 +40,10 @@ describe('rules of a zone that change, with a follower and in PostgreSQL', needs
         )
         .all(timezone);
       reader.close();
-      return { offsets: new Set(rows.map((row) => row.utc_offset)), times: rows.reduce((sum, row) => sum + row.times, 0) };
+      return {
+        offsets: new Set(rows.map((row) => row.utc_offset)),
+        times: rows.reduce((sum, row) => sum + row.times, 0),
+      };
     };
     const inUse = mirror.catalogue.zones.inUse().toSorted((a, b) => b.products - a.products);
     const timezone = inUse[0]?.timezone ?? '';
