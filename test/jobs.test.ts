@@ -13,6 +13,7 @@ import { auditsOf } from '../src/sync/truth/audits.ts';
 import { firstColumn } from './documents.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
 import { needs } from './fakes/needs.ts';
+import { noteMember } from './fakes/noted-member.ts';
 import { thorough } from './fakes/thorough.ts';
 
 const second = 1000;
@@ -299,7 +300,7 @@ const effects: readonly Effect[] = [
     job: 'conditions',
     claim: 'that a condition holds is remembered within a minute',
     at: '12:01:00',
-    cause: ({ daemon }) => daemon.mirror.status.outcomes.note('image-urls', instant(noon), { affected: 1 }),
+    cause: ({ daemon }) => noteMember(daemon.mirror, instant(noon)),
     seen: ({ ask }) => ask('inbox', "SELECT count(*) FROM condition_period WHERE code = 'images-refused'") > 0,
   },
 ];

@@ -7,7 +7,7 @@ import {
   type Timeslot,
 } from '../domain/catalogue/availability.ts';
 import type { RowAnswer } from '../domain/service/adapter.ts';
-import { amountsIn, besideClock, endOfDay, noTime, type ReadAmount } from '../domain/service/member.ts';
+import { amountsIn, besideClock, endOfDay, noTime, type Reader } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
 import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
 import { storable, UnreadMembers } from '../domain/service/unread.ts';
@@ -32,7 +32,13 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
   const unread = new UnreadMembers();
   const said = availabilityShape.read(answer, unread);
   const days = new Map<string, DayForm>();
-  const asked: Asked = { ...question, amount: amountsIn(question.currency), unread, met: noneMet(), moved: new Map() };
+  const asked: Asked = {
+    ...question,
+    ours: pricesIn(amountsIn(question.currency)),
+    unread,
+    met: noneMet(),
+    moved: new Map(),
+  };
   const unlimited = unread.uncounted > 0 ? { max_tickets_per_order: storable(answer.max_tickets_per_order) } : null;
   const uncounted = new Set<string>();
   let named = null as AvailabilityAnswer['named'];
@@ -65,7 +71,6 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
     variants: decodeVariants(said.variants, unread),
     groups: decodeGroups(answer.groups),
     rest: availabilityShape.rest(answer, {}) ?? {},
-    ...(asked.met.negative > 0 ? { refused_prices: asked.met.negative } : {}),
     ...(uncounted.size > 0 ? { uncounted } : {}),
     unread: unread.examples,
   };
@@ -88,16 +93,16 @@ function coveredTo(covers_to: unknown, { from, to }: DatesWanted, named: Availab
 
 /** The question, and what was met in its answer so far. */
 type Asked = DatesWanted & {
-  readonly amount: ReadAmount;
+  readonly ours: Reader;
   readonly unread: UnreadMembers;
-  /** Offers in the currency asked for, another currency that was met, and negative prices. */
+  /** Offers in the currency asked for, and another currency that was met. */
   readonly met: ReturnType<typeof noneMet>;
   /** Slots that begin at the end of a date, by that date. */
   readonly moved: Map<string, Timeslot[]>;
 };
 
-function noneMet(): { ours: number; foreign: string | null; negative: number } {
-  return { ours: 0, foreign: null, negative: 0 };
+function noneMet(): { ours: number; foreign: string | null } {
+  return { ours: 0, foreign: null };
 }
 
 type DayRead = ReturnType<typeof dayShape.read>;
@@ -166,15 +171,16 @@ const noPrices: Members = {};
 type Amounts = readonly [retail: Amount, value: Amount, fee: Amount, commission: Amount];
 type Amount = number | null;
 const noAmounts: Amounts = [null, null, null, null];
-const foreign: ReadAmount = () => null;
+const pricesIn = (amount: Reader['amount']): Reader => ({ amount, mayPublish: () => false });
+const foreign = pricesIn(() => null);
 
-function decodeOffer(sent: Members, { currency, commission, amount, unread, met }: Asked): Offer {
+function decodeOffer(sent: Members, { currency, commission, ours: reader, unread, met }: Asked): Offer {
   const offer = offerShape.read(sent, unread);
   const prices = isMembers(sent.price_mediation) ? sent.price_mediation : noPrices;
   const ours = sent.currency == null || offer.currency === currency;
   if (ours) met.ours += 1;
   else if (offer.currency !== null) met.foreign = offer.currency;
-  const read = priceShape.read(prices, unread, ours ? amount : foreign);
+  const read = priceShape.read(prices, unread, ours ? reader : foreign);
   const row: Amounts = [
     read.total_retail_price_incl_vat,
     read.sale_ticket_value_incl_vat,
@@ -183,7 +189,6 @@ function decodeOffer(sent: Members, { currency, commission, amount, unread, met 
   ];
   // A negative price is rejected with all its parts, and what it belongs to is not sold.
   const isBelowZero = (row[0] ?? 0) < 0;
-  if (isBelowZero) met.negative += 1;
   const amounts = isBelowZero ? noAmounts : row;
 
   let extra = offerShape.rest(sent, offer);

@@ -2,14 +2,13 @@ import { type Image, imageKey } from '../domain/catalogue/image.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
 import { expiryOf } from '../domain/catalogue/signed-address.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
-import { amountsIn, count, type ReadAmount, unreadable } from '../domain/service/member.ts';
+import { amountsIn, count, type Reader, refusedAddress, unreadable } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
 import {
   imageShape,
   placeShape,
   productShape,
   ratingShape,
-  unknownWord,
   unreadableCredit,
   venueShape,
 } from '../domain/service/shapes.ts';
@@ -96,14 +95,10 @@ export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entr
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
   const unread = new UnreadMembers();
   const product = members(json, 'the product');
-  const read = productShape.read(product, unread, amountsOf(product, currency));
+  const read = productShape.read(product, unread, readerOf(product, currency, mayPublish));
   const { images, ...rest } = product;
   // If null or missing, it says nothing about images: the known ones stay until their 14 days are over.
   const shown = read.images === null ? null : decodeImages(read.images, mayPublish, unread);
-  const refused = {
-    images: shown?.refused ?? 0,
-    prices: [read.price, read.prediscount_price].filter((amount) => amount !== null && amount < 0).length,
-  };
   return {
     product_id: read.id,
     title: read.title,
@@ -111,8 +106,8 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     sale_status: read.sale_status ?? 'unknown',
     disabled_reason: read.sale_status_reason,
     expected_reopening: read.sale_status_expected_reopen,
-    from_price: priceOf(read.price),
-    prediscount_price: priceOf(read.prediscount_price),
+    from_price: read.price,
+    prediscount_price: read.prediscount_price,
     city_id: read.city_id,
     city_name: read.city_name,
     country_id: read.country_id,
@@ -127,19 +122,13 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
     images_hidden: shown?.hidden ?? 0,
     images_expire_at: shown?.expire_at,
     unread: unread.examples,
-    ...(refused.images + refused.prices > 0 ? { refused } : {}),
   };
 }
 
-/** Returns the reader of a row's amounts: it finds none in a row whose currency is another one, or unreadable. */
-export function amountsOf({ currency: sent }: Members, currency: string): ReadAmount {
+/** Returns the reader of a row: it finds no amounts in one whose currency is another one, or unreadable. */
+export function readerOf({ currency: sent }: Members, currency: string, mayPublish: MayPublish): Reader {
   const own = productShape.members.currency.read(sent);
-  return own === null || own === currency ? amountsIn(currency) : () => null;
-}
-
-/** Returns a price; null for one below zero. */
-export function priceOf(amount: number | null): number | null {
-  return amount !== null && amount < 0 ? null : amount;
+  return { amount: own === null || own === currency ? amountsIn(currency) : () => null, mayPublish };
 }
 
 /** Returns where something is. */
@@ -160,58 +149,35 @@ export function rated(
   return { rating: total === 0 ? null : average, rating_count: total };
 }
 
-/** Decodes the images of a product or an experience. `refused`: how many have an address that is not handed on. */
+/** Decodes the images of a product or an experience. One with an address that is not handed on is left out. */
 export function decodeImages(
   list: readonly unknown[],
   mayPublish: MayPublish,
   unread: UnreadMembers,
-): { images: Image[]; refused: number; hidden: number; expire_at: number | undefined } {
+): { images: Image[]; hidden: number; expire_at: number | undefined } {
   const first = new Map<string, Image>();
-  let refused = 0;
   let hidden = 0;
   let expire_at: number | undefined;
   for (const [position, sent] of list.entries()) {
     const image = members(sent, 'an image');
-    const said = imageShape.read(image, unread);
-    if (!isPublishable(image, mayPublish)) refused += 1;
-    else {
-      const decoded = decodeImage(image, said, { position, unread });
-      if (decoded === 'hidden') hidden += 1;
-      if (decoded === null || decoded === 'hidden' || first.has(decoded.image_key)) continue;
-      first.set(decoded.image_key, decoded);
-      for (const size of sizes) {
-        const ends_at = typeof image[size] === 'string' ? expiryOf(image[size]) : null;
-        if (ends_at !== null) expire_at = Math.min(expire_at ?? ends_at, ends_at);
-      }
+    const { credit, small, medium, large, extra_large, ...rights } = imageShape.read(image, unread, {
+      amount: () => null,
+      mayPublish,
+    });
+    // An image is shown with all its sizes, or not at all.
+    const sizes = [large, medium, extra_large, small].filter((each) => each !== null);
+    if (sizes.includes(refusedAddress)) continue;
+    if (credit === unreadableCredit || Object.values(rights).includes(false)) {
+      hidden += 1;
+      continue;
+    }
+    const image_key = sizes[0] === undefined ? null : imageKey(sizes[0]);
+    if (image_key === null || first.has(image_key)) continue;
+    first.set(image_key, { image_key, position, credit, document: JSON.stringify(image) });
+    for (const size of sizes) {
+      const ends_at = expiryOf(size);
+      if (ends_at !== null) expire_at = Math.min(expire_at ?? ends_at, ends_at);
     }
   }
-  return { images: [...first.values()], refused, hidden, expire_at };
-}
-
-const sizes = ['large', 'medium', 'extra_large', 'small'] as const;
-
-/** An image is shown with all its sizes, or not at all. */
-function isPublishable(image: Members, mayPublish: MayPublish): boolean {
-  return sizes.every((size) => image[size] == null || image[size] === '' || isAddress(image[size], mayPublish));
-}
-
-function isAddress(value: unknown, mayPublish: MayPublish): boolean {
-  return typeof value === 'string' && mayPublish(value);
-}
-
-/**
- * Decodes an image in the form of 2026 (`credit`, `extra_large`) or of 2017 (`credits`, no `extra_large`). Null for one
- * without an address, and for one that must not be shown: withdrawn, or with a credit that nobody can read.
- */
-function decodeImage(
-  image: Members,
-  { credit, small, medium, large, extra_large, ...rights }: ReturnType<typeof imageShape.read>,
-  { position, unread }: { readonly position: number; readonly unread: UnreadMembers },
-): Image | 'hidden' | null {
-  for (const [name, right] of Object.entries(rights))
-    if (right === 'unknown') unread.note(`images[].${name}${unknownWord}`, image[name]);
-  if (credit === unreadableCredit || Object.values(rights).includes(false)) return 'hidden';
-  const url = large || medium || extra_large || small;
-  const image_key = url === null ? null : imageKey(url);
-  return image_key === null ? null : { image_key, position, credit, document: JSON.stringify(image) };
+  return { images: [...first.values()], hidden, expire_at };
 }

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { dropMember, noteMember } from '../fakes/noted-member.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -27,7 +28,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
     while (daemon.mirror.filledAt() === null) await daemon.tick();
     expect((await run('status')).code).toBe(0);
     expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; none is shown') });
-    daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
+    noteMember(daemon.mirror, instant(Date.now()));
     expect((await run('status')).code).toBe(1);
     expect(await ack()).toMatchObject({ code: 0, stdout: 'images-refused is acknowledged until it ends.\n' });
     const { code, stdout } = await run('status');
@@ -37,9 +38,9 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   expect(await acknowledged()).toMatchObject([{ acknowledged: 'theirs, until Friday' }]);
   // What only an earlier process has seen is not judged in the first minutes.
   await daemon.schedule.run('conditions');
-  daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), null);
+  dropMember(daemon.mirror, instant(Date.now()));
   await daemon.schedule.run('conditions');
-  daemon.mirror.status.outcomes.note('image-urls', instant(Date.now()), { affected: 1 });
+  noteMember(daemon.mirror, instant(Date.now()));
   expect(await acknowledged()).toMatchObject([{ acknowledged: null }]);
   expect(daemon.inbox.conditions.flips(instant(0))).toMatchObject([
     { code: 'images-refused', ended_at: expect.any(Number) },

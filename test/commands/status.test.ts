@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { statusText } from '../../src/commands/status/text.ts';
 import { known, now } from '../admin/known-status.ts';
+import { noteMember } from '../fakes/noted-member.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -15,9 +16,9 @@ it('status writes each heading once, with all that belongs to it below', async (
   const config = join(dirname(dirname(mirror.path)), 'catalogued.yaml');
   writeFileSync(config, testConfigText(dirname(config), 'http://127.0.0.1:1'));
   putProducts(mirror, [productOf(701), productOf(702)]);
+  noteMember(mirror, instant(Date.now()), 'price (below zero)');
   mirror.transaction(() => {
     const at = instant(Date.now());
-    mirror.status.outcomes.failed('prices', { at, affected: 2 });
     const closure = {
       product_id: 701, delivery_id: 1, notified_at: at, applied_at: at, available_at: null, reason: null,
       expected_reopening: null, alternative_product_id: null,

@@ -118,6 +118,7 @@ describe('a fact of the status', () => {
     ...{ resource: 'availability', member: 'dates[].availability', example: '"many"', id: 7, since },
     ...{ records: 9, kept: 0, able: 700 },
   };
+  const remarked = (member: string) => ({ ...unreadable, resource: 'products', member, example: '-5', records: 1 });
   const subscription = {
     status: 'active',
     covered_products: 12,
@@ -152,9 +153,9 @@ describe('a fact of the status', () => {
     ['subscription-failing', { subscriptions: [{ ...subscription, failing: 1 }] }],
     ['images-vanished', { outcomes: [failed('image-list')] }],
     ['images-disk', { outcomes: [failed('image-disk')] }],
-    ['images-refused', { outcomes: [failed('image-urls')] }],
-    ['images-expire', { outcomes: [failed('image-expiry')] }],
-    ['prices-refused', { outcomes: [failed('prices')] }],
+    ['images-refused', { unreadable: [remarked('images[].large (not public)')] }],
+    ['images-expire', { unreadable: [remarked('images[] (ends too soon)')] }],
+    ['prices-refused', { unreadable: [remarked('price (below zero)')] }],
     ['checks-flood', { outcomes: [failed('live-checks')] }],
     ['clock-doubted', { outcomes: [failed('clock')] }],
     [
@@ -174,7 +175,7 @@ describe('a fact of the status', () => {
   it('is none: operations that work again, fewer than five products with other dates, an address unused for a day', () => {
     const worked = { last_ok_at: now, failed_at: null, noticed_at: null, affected: 0 };
     const outcomes = facts.flatMap(([, fact]) => fact.outcomes ?? []).map((each) => ({ ...each, ...worked }));
-    expect(outcomes).toHaveLength(11);
+    expect(outcomes).toHaveLength(8);
     check({ ...healthy, outcomes }, []);
     check({ ...healthy, records: { ...healthy.records, unanswered: 9, unanswered_products: 4 } }, []);
     const used = failed('callback-address');
@@ -183,8 +184,8 @@ describe('a fact of the status', () => {
   });
 
   it('has since when an operation fails, and what that concerns', () => {
-    expect(conditionsOf({ ...healthy, outcomes: [failed('prices')] })).toMatchObject([
-      { since, says: expect.stringContaining('negative prices for 7 products') },
+    expect(conditionsOf({ ...healthy, outcomes: [failed('image-disk')] })).toMatchObject([
+      { since, says: expect.stringContaining('image files of 7 products') },
     ]);
     const silent = [1, 2].map(() => ({ ...subscription, trusted: 0 as const }));
     expect(conditionsOf({ ...healthy, subscriptions: silent })).toMatchObject([

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { publishable } from '../../src/domain/push/public-address.ts';
 import {
+  address,
   amountsIn,
   besideClock,
   count,
@@ -15,6 +17,8 @@ import {
   type Member,
   measure,
   money,
+  price,
+  retailPrice,
   shown,
   stateWord,
   text,
@@ -89,12 +93,26 @@ const table: readonly (readonly [name: string, Member<unknown>, readonly (readon
 
 describe.each(table)('%s', (_, member, spellings) => {
   it.each(spellings)('written %j is read as %s', (sent, is) => {
-    expect(member.read(sent, amountsIn('EUR'))).toEqual(is);
+    expect(member.read(sent, { amount: amountsIn('EUR'), mayPublish: () => false })).toEqual(is);
   });
 
   it.each([null, undefined])('is absent where it is %s', (sent) => {
-    expect(member.read(sent, amountsIn('EUR'))).toBeNull();
+    expect(member.read(sent, { amount: amountsIn('EUR'), mayPublish: () => false })).toBeNull();
   });
+});
+
+it.each([
+  ['a price', price, -5, 'below zero'],
+  ['a price', price, 0, null],
+  ['the price of an offer', retailPrice, -0.01, 'below zero'],
+  ['an address', address, 'http://10.0.0.1/a.jpg', 'not public'],
+  ['an address', address, 'https://images.example.com/a.jpg', null],
+  ['what is shown', shown, 'featured', 'unknown word'],
+  ['what is shown', shown, 'hidden', null],
+] as [string, Member<unknown>, unknown, string | null][])('%s of %3$j has the remark %4$s', (_, member, sent, why) => {
+  const reader = { amount: amountsIn('EUR'), mayPublish: publishable([]) };
+  const value = member.read(sent, reader);
+  expect(member.remarkOn(value, reader)?.why ?? null).toBe(why);
 });
 
 describe('a time', () => {

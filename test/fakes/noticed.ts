@@ -10,6 +10,7 @@ const codes = [
   'clock-doubted',
   'deliveries-not-understood',
   'images-disk',
+  'images-expire',
   'images-refused',
   'images-unverified',
   'images-vanished',

@@ -118,14 +118,14 @@ it('a failure is new once, known while it lasts, and has ended once; what worked
   using test = testMirror();
   const { outcomes } = test.mirror.status;
   const failed = { affected: 2, detail: 'why' };
-  expect([1, 2].map((at) => outcomes.note('prices', instant(at), failed))).toEqual(['new', 'known']);
-  const row = { operation: 'prices', last_ok_at: null, failed_at: 1, noticed_at: 2, ...failed };
+  expect([1, 2].map((at) => outcomes.note('image-disk', instant(at), failed))).toEqual(['new', 'known']);
+  const row = { operation: 'image-disk', last_ok_at: null, failed_at: 1, noticed_at: 2, ...failed };
   expect(outcomes.all()).toEqual([row]);
-  expect([3, 4].map((at) => outcomes.note('prices', instant(at), null))).toEqual(['ended', 'none']);
+  expect([3, 4].map((at) => outcomes.note('image-disk', instant(at), null))).toEqual(['ended', 'none']);
   const ended = { ...row, last_ok_at: 3, failed_at: null, noticed_at: null, affected: 0, detail: null };
   expect(outcomes.all()).toEqual([ended]);
-  expect(test.mirror.transaction(() => outcomes.worked('prices', instant(5)))).toBe('none');
-  expect(outcomes.note('prices', instant(6), failed)).toBe('new');
+  expect(test.mirror.transaction(() => outcomes.worked('image-disk', instant(5)))).toBe('none');
+  expect(outcomes.note('image-disk', instant(6), failed)).toBe('new');
   expect(outcomes.all()).toEqual([{ ...row, last_ok_at: 5, failed_at: 6, noticed_at: 6 }]);
 });
 
@@ -134,7 +134,7 @@ it('failures of one walk are counted together, and those before it are not', () 
   const { outcomes } = test.mirror.status;
   const meet = (at: number, started_at: number, affected: number) => {
     test.mirror.transaction(() =>
-      outcomes.failedFurther('image-urls', { at: instant(at), started_at: instant(started_at), affected }),
+      outcomes.failedFurther('image-list', { at: instant(at), started_at: instant(started_at), affected }),
     );
     return outcomes.all()[0]?.affected;
   };

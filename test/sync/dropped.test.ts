@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { shownRows } from '../fakes/shown-rows.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const second = 1000;
@@ -19,16 +19,9 @@ async function filled(): Promise<VirtualHarness> {
 
 const lives = ({ clock, liveUntil }: VirtualHarness, ms: number) => liveUntil(clock.now() + ms, 5 * second);
 
-function all<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare<[], Row>(sql).all();
-  db.close();
-  return rows;
-}
-
 /** Bookable days, without those at both ends, which come and go with the time of day. */
 const bookable = (harness: VirtualHarness, product?: SandboxProduct) =>
-  all<{ days: number }>(
+  shownRows<{ days: number }>(
     harness,
     `SELECT count(*) AS days FROM bookable_days WHERE date BETWEEN '2026-11-24' AND '2026-12-04'
      ${product === undefined ? '' : `AND product_id = ${product.id}`}`,
@@ -38,7 +31,7 @@ const claims = ({ daemon }: VirtualHarness, which: 'pending' | 'applied') =>
   daemon.mirror.evidence.claims('sale-status', which).map(({ product_id }) => product_id);
 const held = ({ daemon }: VirtualHarness) =>
   daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
-const withheld = (harness: VirtualHarness) => all(harness, "SELECT kind FROM changes WHERE kind LIKE 'dates_%'");
+const withheld = (harness: VirtualHarness) => shownRows(harness, "SELECT kind FROM changes WHERE kind LIKE 'dates_%'");
 
 const contradicted = async ({ daemon }: VirtualHarness) => (await daemon.status.shown()).contradicted;
 
@@ -159,7 +152,7 @@ describe('a third of the products that are dropped at once', () => {
     expect(held(harness)).toContain('sale-status held');
     const ids = dropped.map(({ id }) => id).join(',');
     const stale = `SELECT count(*) AS count FROM products WHERE stale = 1 AND product_id IN (${ids})`;
-    expect(all(harness, stale)).toEqual([{ count: 8 }]);
+    expect(shownRows(harness, stale)).toEqual([{ count: 8 }]);
     for (const product of dropped) product.withdrawn = false;
     await lives(harness, 6 * hour);
     expect([held(harness), claims(harness, 'pending'), bookable(harness)]).toEqual([[], [], before]);

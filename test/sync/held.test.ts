@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { bookableDays, readAgain, shownRows } from '../fakes/shown-rows.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -11,35 +11,25 @@ const empty = '{"success":true,"sales_enabled":true,"dates":[],"variants":[],"gr
 /** From now on every availability is answered empty, and all of it is read again. */
 async function emptied(harness: VirtualHarness): Promise<void> {
   harness.sandbox.faults.add({ kind: 'status', status: 200, path: '/availability', body: empty });
-  requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
-  await harness.liveUntil(harness.clock.now() + 30 * minute);
+  await readAgain(harness, ['availability']);
 }
 
-function all<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare<[], Row>(sql).all();
-  db.close();
-  return rows;
-}
-
-const bookable = (harness: VirtualHarness) =>
-  all<{ days: number; stale: number }>(harness, 'SELECT count(*) AS days, sum(stale) AS stale FROM bookable_days')[0];
 const held = ({ daemon }: VirtualHarness) =>
   daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
 
 describe('dates that are all answered empty', () => {
   it('are held: shown as they were, as stale, and told to the feed once a product and kind', async () => {
     await using harness = await filledHarness({ products: 24 });
-    const before = bookable(harness);
+    const before = bookableDays(harness);
     expect(before).toMatchObject({ days: expect.any(Number), stale: 0 });
     await emptied(harness);
     expect(held(harness)).toContain('near-dates held');
-    const after = bookable(harness);
+    const after = bookableDays(harness);
     // At most the limit is shown wrong.
-    expect(after?.days).toBeGreaterThan((before?.days ?? 0) / 2);
-    expect(after?.stale).toBeGreaterThan(0.9 * (after?.days ?? 0));
+    expect(after.days).toBeGreaterThan(before.days / 2);
+    expect(after.stale).toBeGreaterThan(0.9 * after.days);
     // What a check says of the mirror is what readers see.
-    const days = all<{ product_id: number; date: string; stale: 0 | 1 }>(
+    const days = shownRows<{ product_id: number; date: string; stale: 0 | 1 }>(
       harness,
       'SELECT product_id, date, stale FROM bookable_days',
     );
@@ -47,7 +37,7 @@ describe('dates that are all answered empty', () => {
     const isStale = ({ product_id, date }: (typeof days)[number]) =>
       (checks.date(product_id, 'EUR', date)?.stale_at ?? 0) <= harness.clock.now();
     expect(days.filter((day) => isStale(day) !== (day.stale === 1))).toEqual([]);
-    const told = all<{ times: number }>(
+    const told = shownRows<{ times: number }>(
       harness,
       "SELECT count(*) AS times FROM changes WHERE kind = 'held' GROUP BY product_id, detail",
     );
@@ -57,13 +47,13 @@ describe('dates that are all answered empty', () => {
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 12 * hour);
     expect(held(harness)).toEqual([]);
-    expect(bookable(harness)?.days).toBeGreaterThan(0.9 * (before?.days ?? 0));
+    expect(bookableDays(harness)?.days).toBeGreaterThan(0.9 * before.days);
   });
 
   it('are kept for a day by a rejection, and believed after it, as if nobody had decided', async () => {
     await using harness = await filledHarness({ products: 24, lean: true });
     await emptied(harness);
-    const shown = bookable(harness)?.days;
+    const shown = bookableDays(harness)?.days;
     expect(harness.daemon.ports.evidence.decide('near-dates', 'rejected')).toEqual(['near-dates']);
     const rejected_at = harness.clock.now();
     await harness.liveUntil(rejected_at + 23 * hour);
@@ -71,7 +61,7 @@ describe('dates that are all answered empty', () => {
     expect(shown).toBeGreaterThan(0);
     await harness.liveUntil(rejected_at + 27 * hour);
     expect(held(harness)).toContain('near-dates ended');
-    expect(bookable(harness)?.days).toBe(0);
+    expect(bookableDays(harness)?.days).toBe(0);
   });
 
   it('are believed, and reported, where the configuration says warn', async () => {
@@ -79,7 +69,7 @@ describe('dates that are all answered empty', () => {
     await emptied(harness);
     expect(held(harness)).toContain('near-dates reported');
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(bookable(harness)?.days).toBe(0);
+    expect(bookableDays(harness)?.days).toBe(0);
     expect(() => harness.daemon.ports.evidence.decide('less', 'approved')).toThrow('nothing of the kind less is held');
   });
 });
@@ -89,7 +79,7 @@ describe('windows that are all answered as not on sale', () => {
     await using harness = await filledHarness({ products: 40, lean: true });
     const day = (ahead: number) => new Date(harness.clock.now() + ahead * 24 * hour).toISOString().slice(0, 10);
     const soon = `SELECT DISTINCT product_id FROM bookable_days WHERE date BETWEEN '${day(2)}' AND '${day(14)}' ORDER BY product_id`;
-    const shown = () => all<{ product_id: number }>(harness, soon).map(({ product_id }) => product_id);
+    const shown = () => shownRows<{ product_id: number }>(harness, soon).map(({ product_id }) => product_id);
     const before = shown();
     harness.sandbox.faults.add({ kind: 'off-sale', path: `/(${before.slice(0, 10).join('|')})/availability` });
     const askAgain = async (product_ids: readonly number[], from: string, to: string) => {

@@ -6,6 +6,7 @@ import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { shownRows } from '../fakes/shown-rows.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -14,19 +15,13 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 
-function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const found = db.prepare<[], Row>(sql).all();
-  db.close();
-  return found;
-}
-
 const bookable = (harness: VirtualHarness, id: number) =>
-  rows<{ date: string }>(harness, `SELECT date FROM bookable_days WHERE product_id = ${id} AND currency = 'EUR'`).map(
-    ({ date }) => date,
-  );
+  shownRows<{ date: string }>(
+    harness,
+    `SELECT date FROM bookable_days WHERE product_id = ${id} AND currency = 'EUR'`,
+  ).map(({ date }) => date);
 const broken = (harness: VirtualHarness) =>
-  rows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0').map(
+  shownRows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0').map(
     ({ resource }) => resource,
   );
 const datesOf = ({ daemon }: VirtualHarness, id: number) =>
@@ -60,7 +55,9 @@ async function closed() {
   Object.assign(product, { status: 'unavailable', reason: 'temporary_closure' });
   await readList(harness);
   await harness.liveUntil(harness.clock.now() + 3 * hour);
-  expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(1);
+  expect(shownRows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(
+    1,
+  );
   return { harness, product, date };
 }
 
@@ -72,11 +69,16 @@ describe.each(['false', 'null', 'missing', '400'] as const)('sales_enabled: %s f
     Object.assign(product, { status: 'available', reason: null });
     cachedAsClosed(harness, product.id, how);
     await readList(harness);
-    expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
+    expect(shownRows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(
+      1,
+    );
     expect(bookable(harness, product.id)).toEqual([]);
     expect(broken(harness)).toContain('availability');
     expect(
-      rows(harness, `SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`),
+      shownRows(
+        harness,
+        `SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`,
+      ),
     ).toEqual([{ state: 'not_on_sale', stale: 1, freshness: 'stale' }]);
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 2 * minute);
@@ -84,7 +86,7 @@ describe.each(['false', 'null', 'missing', '400'] as const)('sales_enabled: %s f
     expect(bookable(harness, product.id).length).toBeGreaterThan(40);
     expect(broken(harness)).toEqual([]);
     expect((await harness.compare()).first).toEqual([]);
-    const told = rows<{ kind: string }>(
+    const told = shownRows<{ kind: string }>(
       harness,
       `SELECT kind FROM changes WHERE product_id = ${product.id} AND kind LIKE 'dates_%' ORDER BY seq DESC LIMIT 1`,
     );
@@ -102,7 +104,9 @@ it('a service that answers from its caches for six seconds is true again within 
   await harness.drive(harness.clock.sleep(4 * second));
   requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
   await readNow(harness);
-  expect(rows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
+  expect(shownRows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(
+    1,
+  );
   expect(bookable(harness, product.id)).toEqual([]);
   await harness.liveUntil(harness.clock.now() + 2 * minute);
   expect(bookable(harness, product.id).length).toBeGreaterThan(40);
@@ -177,7 +181,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     };
     const counted = () => {
       ports.counter.flush();
-      return rows(harness, 'SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
+      return shownRows(harness, 'SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
     };
     await harness.liveUntil(harness.clock.now() + hour);
     product.status = 'unavailable';

@@ -12,6 +12,7 @@ import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { noticedIn } from '../fakes/noticed.ts';
+import { shownRows } from '../fakes/shown-rows.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -19,17 +20,10 @@ const never = new AbortController().signal;
 const hour = 3_600_000;
 const availability = { resources: ['availability'] as const, product_ids: [], from: null, to: null };
 
-function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const found = db.prepare<[], Row>(sql).all();
-  db.close();
-  return found;
-}
-
 /** Dates that the mirror calls sold out, and the service sells. */
 function falselySoldOut(harness: VirtualHarness): string[] {
   const { world } = harness.sandbox;
-  const stored = rows<{ product_id: number; date: string }>(
+  const stored = shownRows<{ product_id: number; date: string }>(
     harness,
     "SELECT product_id, date FROM availability_days WHERE state = 'sold_out'",
   );
@@ -60,7 +54,7 @@ describe('a service that', () => {
       expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
       expect(falselySoldOut(harness)).toEqual([]);
       expect(noticed(harness)).toEqual(['other-dates']);
-      expect(rows(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
+      expect(shownRows(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
         { resource: 'availability' },
       ]);
       harness.sandbox.setQuirks({ dates: 'honoured' });
@@ -76,7 +70,9 @@ describe('a service that', () => {
     await harness.liveUntil(harness.clock.now() + hour);
     await harness.drive(runChores(harness.daemon.ports, never));
     expect(falselySoldOut(harness)).toEqual([]);
-    expect(rows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(50);
+    expect(shownRows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(
+      50,
+    );
     expect(noticed(harness)).toEqual(['other-dates']);
   });
 
@@ -91,7 +87,7 @@ describe('a service that', () => {
       for (let days = -1; days <= 32; days += 1) product.sold_out.add(dateIn(days));
       await harness.fill();
       const far = () =>
-        rows<{ state: string }>(
+        shownRows<{ state: string }>(
           harness,
           `SELECT state FROM availability_days WHERE product_id = ${product.id} AND date BETWEEN '${dateIn(40)}' AND '${dateIn(80)}'`,
         ).map(({ state }) => state);
@@ -128,7 +124,7 @@ describe('a service that', () => {
   ])('answers with %o is mirrored without a difference', async (quirks) => {
     await using harness = await filledHarness({ products: 8, quirks });
     expect((await harness.compare()).first).toEqual([]);
-    expect(rows(harness, 'SELECT * FROM freshness WHERE met = 0')).toEqual([]);
+    expect(shownRows(harness, 'SELECT * FROM freshness WHERE met = 0')).toEqual([]);
     expect(noticed(harness)).toEqual([]);
   });
 
@@ -204,13 +200,15 @@ describe('a service that', () => {
 
   it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {
     await using harness = await filledHarness({ products: 8 });
-    const [{ product_id } = { product_id: 0 }] = rows<{ product_id: number }>(
+    const [{ product_id } = { product_id: 0 }] = shownRows<{ product_id: number }>(
       harness,
       'SELECT product_id, count(*) AS days FROM bookable_days GROUP BY product_id ORDER BY days DESC LIMIT 1',
     );
     const bookable = () =>
-      rows<{ days: number }>(harness, `SELECT count(*) AS days FROM bookable_days WHERE product_id = ${product_id}`)[0]
-        ?.days ?? 0;
+      shownRows<{ days: number }>(
+        harness,
+        `SELECT count(*) AS days FROM bookable_days WHERE product_id = ${product_id}`,
+      )[0]?.days ?? 0;
     const before = bookable();
     const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
     harness.sandbox.faults.add({ kind: 'status', status: 200, path: `/${product_id}/availability`, body });
@@ -222,7 +220,7 @@ describe('a service that', () => {
     harness.sandbox.faults.clear();
     harness.sandbox.setQuirks({ dates: 'shifted' });
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(rows(harness, 'SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
+    expect(shownRows(harness, 'SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
     expect(bookable()).toBeGreaterThan(before / 2);
     expect(falselySoldOut(harness)).toEqual([]);
   });
@@ -230,7 +228,7 @@ describe('a service that', () => {
   it('answers a check for other dates is believed in nothing', async () => {
     await using harness = await filledHarness({ products: 4 });
     await using ports = checkPorts(harness.daemon);
-    const [shown] = rows<{ product_id: number; date: string }>(
+    const [shown] = shownRows<{ product_id: number; date: string }>(
       harness,
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
     );

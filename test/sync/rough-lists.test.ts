@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { afterPage } from '../../src/domain/catalogue/list-page.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
+import { shownRows } from '../fakes/shown-rows.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -11,15 +11,6 @@ const walk = { resource: 'products', edition: 'en/EUR' } as const;
 const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
 
 const isFilled = (harness: VirtualHarness) => () => harness.daemon.mirror.filledAt() !== null;
-
-function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    return db.prepare<[], Row>(sql).all();
-  } finally {
-    db.close();
-  }
-}
 
 describe('a list', () => {
   it.each([
@@ -49,7 +40,7 @@ describe('a list', () => {
       expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).toBeNull();
       expect(harness.daemon.mirror.catalogue.products.count()).toBe(57);
       expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-      const [failing] = rows<{ failure: string }>(
+      const [failing] = shownRows<{ failure: string }>(
         harness,
         "SELECT failure FROM _record WHERE resource = 'products' AND failures > 0",
       );
@@ -74,15 +65,15 @@ describe('a row', () => {
         { scheduling: 'fixed', cadence: { availability: { horizon: 3, ...seldom } } },
       );
       await harness.runUntil(isFilled(harness));
-      const before = rows(harness, 'SELECT product_id, image_key FROM images');
+      const before = shownRows(harness, 'SELECT product_id, image_key FROM images');
       expect(before.length).toBeGreaterThan(5);
       harness.sandbox.setQuirks({ images_null: 1 });
       await harness.liveUntil(harness.clock.now() + 8 * day);
       expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
       expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-      expect(rows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
+      expect(shownRows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
       await harness.liveUntil(harness.clock.now() + 7 * day);
-      expect(rows(harness, 'SELECT * FROM images')).toEqual([]);
+      expect(shownRows(harness, 'SELECT * FROM images')).toEqual([]);
       expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
     },
   );
@@ -90,7 +81,7 @@ describe('a row', () => {
   it('that nobody has rated has no rating, however the service says so', async () => {
     await using harness = await virtualHarness({ products: 12, quirks: { unrated: 'zero' } });
     await harness.runUntil(isFilled(harness));
-    const [{ zero, unrated } = { zero: 0, unrated: 0 }] = rows<{ zero: number; unrated: number }>(
+    const [{ zero, unrated } = { zero: 0, unrated: 0 }] = shownRows<{ zero: number; unrated: number }>(
       harness,
       'SELECT sum(rating = 0) AS zero, sum(rating IS NULL) AS unrated FROM products',
     );

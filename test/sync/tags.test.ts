@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTagPage } from '../../src/upstream/decode-tag.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { shownRows } from '../fakes/shown-rows.ts';
 import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -9,15 +9,6 @@ const world = { lean: true, products: 20 };
 const bilingual = { service: { languages: ['en', 'nl'] }, cadence: { tags: '1h' } };
 
 /** Rows that a storefront reads now. */
-function rows<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    return db.prepare<[], Row>(sql).all();
-  } finally {
-    db.close();
-  }
-}
-
 interface Name {
   readonly language: string;
   readonly language_shown: string;
@@ -25,14 +16,14 @@ interface Name {
 }
 
 const namesOf = (harness: VirtualHarness, tag_id: number | undefined) =>
-  rows<Name>(
+  shownRows<Name>(
     harness,
     `SELECT language, language_shown, name FROM tags WHERE tag_id = ${tag_id ?? 0} ORDER BY language`,
   );
-const stored = (harness: VirtualHarness) => rows(harness, "SELECT 1 FROM tags WHERE language = 'en'").length;
+const stored = (harness: VirtualHarness) => shownRows(harness, "SELECT 1 FROM tags WHERE language = 'en'").length;
 const walks = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['/v2/tags'] ?? 0;
 const changes = (harness: VirtualHarness, after: number) =>
-  rows<{ language: string | null; detail: string }>(
+  shownRows<{ language: string | null; detail: string }>(
     harness,
     `SELECT language, detail FROM changes WHERE kind = 'tags_changed' AND seq > ${after}`,
   );
@@ -83,7 +74,7 @@ describe('tags', () => {
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(stored(harness)).toBe(before - 1);
     expect(namesOf(harness, id)).toEqual([]);
-    expect(rows(harness, `SELECT 1 FROM product_tags WHERE tag_id = ${id}`)).not.toEqual([]);
+    expect(shownRows(harness, `SELECT 1 FROM product_tags WHERE tag_id = ${id}`)).not.toEqual([]);
     expect(changes(harness, after)).toEqual([{ language: null, detail: JSON.stringify({ tag_ids: [id] }) }]);
     harness.sandbox.world.tagEdits.delete(id);
     await harness.liveUntil(harness.clock.now() + 2 * hour);

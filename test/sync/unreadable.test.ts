@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { instant } from '../../src/clock.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { askOwnReads } from '../../src/sync/records/deciding-reads.ts';
+import { noticedIn } from '../fakes/noticed.ts';
+import { bookableDays, readAgain, shownRows } from '../fakes/shown-rows.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -16,24 +18,20 @@ async function respelt(
   fault: Omit<FaultRule, 'kind'>,
 ): Promise<void> {
   harness.sandbox.faults.add({ kind: 'respelt', ...fault });
-  requestResync(harness.daemon.ports, { resources: [resource], product_ids: [], from: null, to: null });
-  await harness.liveUntil(harness.clock.now() + 30 * minute);
+  await readAgain(harness, [resource]);
 }
 
-function all<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare<[], Row>(sql).all();
-  db.close();
-  return rows;
-}
-
-const bookable = (harness: VirtualHarness) =>
-  all<{ days: number; stale: number }>(harness, 'SELECT count(*) AS days, sum(stale) AS stale FROM bookable_days')[0];
 const members = ({ daemon }: VirtualHarness) => daemon.mirror.evidence.unread.members();
 
 /** A date of a product that can be bought, and a time and variant of it. */
 function shown(harness: VirtualHarness) {
-  const [slot] = all<{ product_id: number; date: string; time: string; variant_id: number; retail_price: number }>(
+  const [slot] = shownRows<{
+    product_id: number;
+    date: string;
+    time: string;
+    variant_id: number;
+    retail_price: number;
+  }>(
     harness,
     `SELECT s.product_id, s.date, time, variant_id, retail_price FROM availability_slots s JOIN bookable_days d USING (product_id, date, currency)
      WHERE retail_price > 0 AND s.max_tickets > 0 AND s.date > date('now', '+2 days') ORDER BY s.date LIMIT 1`,
@@ -45,7 +43,7 @@ function shown(harness: VirtualHarness) {
 /** A product of a city whose dates can be bought. */
 function shownProduct(harness: VirtualHarness, city_id: number): number | undefined {
   const sql = `SELECT product_id FROM bookable_days JOIN products USING (product_id) WHERE city_id = ${city_id} LIMIT 1`;
-  return all<{ product_id: number }>(harness, sql)[0]?.product_id;
+  return shownRows<{ product_id: number }>(harness, sql)[0]?.product_id;
 }
 
 async function check(harness: VirtualHarness) {
@@ -64,11 +62,11 @@ describe('a new spelling that cannot be read', () => {
     ['sales_enabled', '"maybe"'],
   ])('of %s closes no shop: the reads fail, what was shown stays, as stale, and it is named', async (member, body) => {
     await using harness = await filledHarness({ products: 24 });
-    const before = bookable(harness);
+    const before = bookableDays(harness);
     await respelt(harness, 'availability', { path: '/availability', member, body });
-    const after = bookable(harness);
-    expect(after?.days).toBeGreaterThan(0.7 * (before?.days ?? 0));
-    expect(after?.stale).toBeGreaterThan(0.7 * (after?.days ?? 0));
+    const after = bookableDays(harness);
+    expect(after.days).toBeGreaterThan(0.7 * before.days);
+    expect(after.stale).toBeGreaterThan(0.7 * after.days);
     const found = members(harness).find((each) => each.member === member);
     expect(found).toMatchObject({ resource: 'availability', example: body });
     expect(found?.kept).toBeGreaterThan(0.8 * (found?.able ?? 0));
@@ -77,7 +75,7 @@ describe('a new spelling that cannot be read', () => {
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 26 * hour);
     expect(members(harness)).toEqual([]);
-    expect(bookable(harness)?.stale).toBe(0);
+    expect(bookableDays(harness)?.stale).toBe(0);
   });
 });
 
@@ -87,25 +85,28 @@ describe('a date whose count cannot be read', () => {
       products: 6,
       quirks: { faults: [{ kind: 'respelt', member: 'dates[].availability', body: '"many"' }] },
     });
-    const days = bookable(harness);
+    const days = bookableDays(harness);
     expect(days?.days).toBeGreaterThan(50);
     expect(days?.stale).toBe(days?.days);
-    expect(all(harness, "SELECT DISTINCT availability FROM availability_days WHERE state = 'available'")).toEqual([
-      { availability: null },
-    ]);
+    expect(shownRows(harness, "SELECT DISTINCT availability FROM availability_days WHERE state = 'available'")).toEqual(
+      [{ availability: null }],
+    );
     expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
     expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, example: '"many"' }]);
   });
 
   it('of one product among many is stored, and the others stay fresh', async () => {
     await using harness = await filledHarness({ products: 24 });
-    const before = bookable(harness);
+    const before = bookableDays(harness);
     const { product_id } = shown(harness);
     const path = `/products/${product_id}/availability`;
     await respelt(harness, 'availability', { path, member: 'dates[].availability', body: '"many"' });
-    const after = bookable(harness);
-    expect(after?.days).toBe(before?.days);
-    const stale = all<{ product_id: number }>(harness, 'SELECT DISTINCT product_id FROM bookable_days WHERE stale = 1');
+    const after = bookableDays(harness);
+    expect(after.days).toBe(before.days);
+    const stale = shownRows<{ product_id: number }>(
+      harness,
+      'SELECT DISTINCT product_id FROM bookable_days WHERE stale = 1',
+    );
     expect(stale).toEqual([{ product_id }]);
     expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, id: product_id }]);
   });
@@ -120,9 +121,9 @@ describe('a new spelling of the list that cannot be read', () => {
     await using harness = await filledHarness({ products: 24 });
     const sql =
       'SELECT (SELECT count(*) FROM products WHERE sellable = 1 AND from_price > 0) AS products, (SELECT count(*) FROM images) AS images';
-    const [before] = all<{ products: number; images: number }>(harness, sql);
+    const [before] = shownRows<{ products: number; images: number }>(harness, sql);
     await respelt(harness, 'products', { path: '/products(/\\d+)?(\\?|$)', member, body });
-    const [after] = all<{ products: number; images: number }>(harness, sql);
+    const [after] = shownRows<{ products: number; images: number }>(harness, sql);
     expect(after?.products).toBeGreaterThan(0.7 * (before?.products ?? 0));
     expect(after?.images).toBeGreaterThan(0.7 * (before?.images ?? 0));
     expect(members(harness).map((each) => each.member)).toContain(member);
@@ -137,13 +138,12 @@ async function changed(harness: VirtualHarness, path: RegExp, change: (body: str
     const said = lied(method, address, body);
     return path.test(address) ? change(said) : said;
   };
-  requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
-  await harness.liveUntil(harness.clock.now() + 30 * minute);
+  await readAgain(harness, ['products']);
 }
 
 describe('a row of experiences or tags', () => {
   const counts = (harness: VirtualHarness) =>
-    all<{ titles: number; prices: number; names: number; experiences: number; tags: number }>(
+    shownRows<{ titles: number; prices: number; names: number; experiences: number; tags: number }>(
       harness,
       `SELECT (SELECT count(*) FROM experiences) AS titles, (SELECT count(from_price) FROM experiences) AS prices,
         (SELECT count(name) FROM tags) AS names,
@@ -166,8 +166,7 @@ describe('a row of experiences or tags', () => {
     ]);
 
     harness.sandbox.faults.clear();
-    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
-    await harness.liveUntil(harness.clock.now() + 30 * minute);
+    await readAgain(harness, ['products']);
     expect(members(harness)).toEqual([]);
     expect(counts(harness)).toEqual(before);
   });
@@ -184,7 +183,7 @@ describe('a row of experiences or tags', () => {
 describe('the zone of a product', () => {
   it('that alone cannot be read is that of its city, and a contradiction of its timeslots is named', async () => {
     await using harness = await filledHarness({ products: 24 });
-    const products = all<{ product_id: number; city_id: number; timezone: string }>(
+    const products = shownRows<{ product_id: number; city_id: number; timezone: string }>(
       harness,
       "SELECT product_id, city_id, timezone FROM products WHERE language = 'en'",
     );
@@ -203,15 +202,14 @@ describe('the zone of a product', () => {
         return name === 'timezone' && Number(this.id) === product_id ? 'Mars/Phobos' : value;
       }),
     );
-    expect(all(harness, `SELECT DISTINCT timezone FROM products WHERE product_id = ${product_id}`)).toEqual([
+    expect(shownRows(harness, `SELECT DISTINCT timezone FROM products WHERE product_id = ${product_id}`)).toEqual([
       { timezone },
     ]);
     expect(members(harness)).toContainEqual(
       expect.objectContaining({ resource: 'products', member: 'timezone', id: product_id, kept: 0 }),
     );
     harness.sandbox.faults.lied = lied;
-    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
-    await harness.liveUntil(harness.clock.now() + 30 * minute);
+    await readAgain(harness, ['products']);
 
     const path = `/products/${product_id}/availability`;
     await respelt(harness, 'availability', {
@@ -233,11 +231,51 @@ describe('an unknown word for the rights of an image', () => {
     await using harness = await filledHarness({ products: 24 });
     const sql = `SELECT (SELECT count(*) FROM images) AS images, (SELECT count(*) FROM experience_images) AS others,
       (SELECT sum(stale) FROM products) AS products, (SELECT sum(stale) FROM experiences) AS experiences`;
-    const before = all(harness, sql);
+    const before = shownRows(harness, sql);
     await changed(harness, path, (body) => body.replaceAll('"alt_text":', '"status":"featured","alt_text":'));
-    expect(all(harness, sql)).toEqual(before);
+    expect(shownRows(harness, sql)).toEqual(before);
     const found = members(harness).find((each) => each.resource === resource);
     expect(found).toMatchObject({ member: 'images[].status (unknown word)', example: '"featured"', kept: 0 });
     expect(found?.records).toBeGreaterThan(1);
+  });
+});
+
+describe('a member that can be read, and that a person has to know of', () => {
+  it.each([
+    ['price', '-5', 'price (below zero)', 'prices-refused'],
+    ['images[].large', '"http://10.0.0.1/a.jpg"', 'images[].large (not public)', 'images-refused'],
+  ] as const)(
+    '%s of %s in all products fails no read, and is a condition of its own',
+    async (member, body, name, code) => {
+      await using harness = await filledHarness({ products: 24 });
+      const stale = () => shownRows(harness, 'SELECT sum(stale) AS stale FROM products');
+      await respelt(harness, 'products', { path: '/products(/\\d+)?(\\?|$)', member, body });
+      const found = members(harness).filter((each) => each.member === name);
+      expect(found.map(({ resource }) => resource).sort()).toEqual(['product_detail', 'products']);
+      expect(found.every(({ kept, records }) => kept === 0 && records > 5)).toBe(true);
+      const noticed = () => noticedIn(harness.daemon.mirror.path, harness.clock.now());
+      expect(noticed()).toContain(code);
+
+      harness.sandbox.faults.clear();
+      await readAgain(harness, ['products']);
+      expect(noticed()).not.toContain(code);
+    },
+  );
+
+  it('is no address that ends too soon, once any read has brought others', async () => {
+    await using harness = await filledHarness({ products: 6 });
+    const { daemon, sandbox, clock } = harness;
+    const ending = () => members(harness).filter(({ member }) => member === 'images[] (ends too soon)');
+    sandbox.faults.add({ kind: 'respelt', path: '/products\\?', member: 'images[].large', as: 'signed' });
+    const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
+    daemon.mirror.transaction(() =>
+      daemon.mirror.schedule.records.setDue(list, { at: instant(0), reason: 'requested' }),
+    );
+    await harness.liveUntil(clock.now() + minute);
+    expect(ending()).toMatchObject([{ resource: 'products', kept: 0 }]);
+    const ids = sandbox.products().map(({ id }) => id);
+    daemon.mirror.transaction(() => askOwnReads(daemon.ports, ids, 'requested'));
+    await harness.liveUntil(clock.now() + minute);
+    expect(ending()).toEqual([]);
   });
 });

@@ -113,7 +113,8 @@ describe('an availability answer', () => {
     expect(slots?.[0]?.[2]).toEqual([
       [5, 0, null, null, null, null, null, { max_tickets: 9, price_mediation: { total_retail_price_incl_vat: -5 } }],
     ]);
-    expect(answer.refused_prices).toBe(1);
+    const member = 'dates[].timeslots[].variants[].price_mediation.total_retail_price_incl_vat (below zero)';
+    expect(answer.unread).toEqual(new Map([[member, { example: '-5', isAll: true }]]));
     expect([...answer.days.values()].map(summarise)).toMatchObject([{ available: false, lowest_price: null }]);
   });
 
@@ -147,7 +148,7 @@ describe('checkout information', () => {
 const anywhere = () => true;
 
 describe('a product page', () => {
-  it('leaves out images at addresses that are not handed on, and a price below zero, and counts them', () => {
+  it('leaves out images at addresses that are not handed on, and a price below zero, and names them', () => {
     const images = [
       { large: 'https://images.example.com/a.jpg' },
       { large: 'https://images.example.com/b.jpg', small: 'javascript:alert(1)' },
@@ -156,7 +157,12 @@ describe('a product page', () => {
     ];
     const [entry] = decodeList({ products: [{ id: 1, price: -5, images }] }, 'EUR', publishable([])).entries;
     expect(entry?.images?.map(({ document }) => document)).toEqual([JSON.stringify(images[0])]);
-    expect(entry).toMatchObject({ from_price: null, refused: { images: 3, prices: 1 } });
+    expect(entry?.from_price).toBeNull();
+    expect([...(entry?.unread ?? [])].map(([member, { example }]) => [member, example])).toEqual([
+      ['price (below zero)', '-5'],
+      ['images[].small (not public)', '"javascript:alert(1)"'],
+      ['images[].large (not public)', '"file:///etc/passwd"'],
+    ]);
     expect(entry?.document).toContain('-5');
   });
 
@@ -180,7 +186,8 @@ describe('a product page', () => {
       null,
     ]);
     expect(page.entries.map(({ from_price }) => from_price)).toEqual([...prices.map(() => 900), null]);
-    expect(page.entries.map(({ refused }) => refused?.prices ?? 0)).toEqual([0, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    const belowZero = page.entries.map(({ unread }) => unread?.has('prediscount_price (below zero)') === true);
+    expect(belowZero).toEqual(prices.map((price) => price === '-1').concat(false));
   });
 
   it('rejects the row whose id cannot be told apart, and keeps the others', () => {

@@ -90,8 +90,6 @@ export interface AvailabilityAnswer {
   readonly groups: readonly VariantGroup[];
   /** The rest of the answer, which is not stored: groups as they were sent, and unknown members. */
   readonly rest: Members;
-  /** Number of negative retail prices that were rejected. The offers that they belong to are not sold. */
-  readonly refused_prices?: number;
   /** Dates of which some count cannot be read: they are stale, and checked before a sale. */
   readonly uncounted?: ReadonlySet<string>;
   /** Members that are there and cannot be read, with an example of each; undefined: none. */

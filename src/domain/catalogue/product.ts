@@ -37,8 +37,6 @@ export interface ProductEntry {
   readonly images: readonly Image[] | null;
   /** The service's JSON without `images`: those are shown only by the view `images`, which fails closed. */
   readonly document: string;
-  /** Number of its images and prices that were left out: see `publishable`; prices are never below zero. */
-  readonly refused?: { readonly images: number; readonly prices: number };
   /** Number of its images that the service withdraws by a word, or whose credit cannot be read. */
   readonly images_hidden?: number;
   /** Instant at which the first of its signed image addresses ends; undefined: none is known to end. */

@@ -5,8 +5,11 @@ import { isOverdue } from '../evidence/hold.ts';
 import { unreadableGrade, unreadableText } from '../evidence/unreadable.ts';
 import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
+import { belowZero, notPublic } from '../service/member.ts';
+import { endsTooSoon } from '../service/shapes.ts';
+import { remarkIn } from '../service/unread.ts';
 import { ageLabel, isHeldOnly, isShortOnly, missedTargets, unsettled } from './ages.ts';
-import { type ConditionKinds, type FoundCondition, fails, stopsReads } from './condition.ts';
+import { type ConditionKind, type ConditionKinds, type FoundCondition, fails, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 
 /** Causes that stop all reads, including a daemon that hangs. */
@@ -111,11 +114,7 @@ export const ofCatalogue = {
     severity: 'warning',
     means: 'some image addresses are not http or https on a public host. They are not published',
     todo: 'Add hosts of your own to `images.hosts`; otherwise tell the service',
-    found: fails(
-      'image-urls',
-      (products) =>
-        `some images of ${counted(products, 'product')} are not published: their URLs are not http or https on public hosts`,
-    ),
+    found: remarkedAs(notPublic),
   },
   'images-expire': {
     about: 'Images',
@@ -124,11 +123,7 @@ export const ofCatalogue = {
     means:
       'the service signs some image addresses, and they end before the next read brings new ones. Nothing is hidden or read again for it',
     todo: 'Set `images.files` to true and show the stored files, which do not expire; or shorten `cadence.products`',
-    found: fails(
-      'image-expiry',
-      (products) =>
-        `image addresses of ${counted(products, 'product')} end before their next read: show stored image files instead`,
-    ),
+    found: remarkedAs(endsTooSoon),
   },
   'prices-refused': {
     about: 'Prices',
@@ -136,11 +131,7 @@ export const ofCatalogue = {
     severity: 'warning',
     means: 'the service sent negative prices. What they belong to cannot be bought',
     todo: 'Tell the service; `catalogued explain PRODUCT --date DATE` shows the read',
-    found: fails(
-      'prices',
-      (products) =>
-        `the service sent negative prices for ${counted(products, 'product')}: they are rejected, and what they belong to is not sold`,
-    ),
+    found: remarkedAs(belowZero),
   },
   'members-unreadable': {
     about: 'Unread',
@@ -202,6 +193,15 @@ function freshnessMissed(facts: ConditionFacts) {
   const broken = missedTargets(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
+}
+
+/** Returns the `found` of a condition that holds while some member has a remark. */
+function remarkedAs(why: string): ConditionKind['found'] {
+  return ({ unreadable }) => {
+    const told = unreadable.filter(({ member }) => remarkIn(member).why === why);
+    if (told.length === 0) return null;
+    return { since: Math.min(...told.map(({ since }) => since)), says: told.map(unreadableText).join('; ') };
+  };
 }
 
 function heldClaims({ held, at: now }: ConditionFacts): FoundCondition | null {

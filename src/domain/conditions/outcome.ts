@@ -10,9 +10,6 @@ export type OperationKind =
   | 'live-checks'
   | 'image-list'
   | 'image-disk'
-  | 'image-urls'
-  | 'image-expiry'
-  | 'prices'
   | 'date-cap'
   | 'callback-address'
   | 'subscription-address';

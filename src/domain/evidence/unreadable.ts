@@ -1,5 +1,7 @@
 import { number, printable, resourceLabel } from '../../format.ts';
-import { isOnlyReported, meanwhileOf } from '../service/shapes.ts';
+import { belowZero, notPublic } from '../service/member.ts';
+import { endsTooSoon, meanwhileOf } from '../service/shapes.ts';
+import { remarkIn } from '../service/unread.ts';
 import { limitOf, type Whole } from './claims.ts';
 
 /*
@@ -41,21 +43,27 @@ export function readAgainAfter(claiming: number, rate: number): number {
 /** Share of records from which an unreadable member is more than an odd row. */
 const noticedShare = 0.01;
 
+/** Remarks that have a condition of their own, from one record on. */
+const ownConditions: readonly (string | null)[] = [belowZero, notPublic, endsTooSoon];
+
 /**
  * Returns how bad it is: `error`, if answers are failed reads or as many as could be; `warning` from one in a hundred on;
- * else a `line`, which calls for nobody. An unknown word is no error.
+ * else a `line`, which calls for nobody. A member that can be read is no error.
  */
 export function unreadableGrade({ member, records, kept, able }: UnreadableMember): 'error' | 'warning' | 'line' {
-  if (kept > 0 || (!isOnlyReported(member) && isNewSpelling({ able, claiming: records }))) return 'error';
+  const { why } = remarkIn(member);
+  if (ownConditions.includes(why)) return 'line';
+  if (kept > 0 || (why === null && isNewSpelling({ able, claiming: records }))) return 'error';
   return records > noticedShare * able ? 'warning' : 'line';
 }
 
-/** Returns an unreadable member in one clause: how often, with an example, and what happens meanwhile. */
+/** Returns an unreadable or remarkable member in one clause: how often, with an example, and what happens meanwhile. */
 export function unreadableText({ resource, member, records, kept, able, example, id }: UnreadableMember): string {
   const of = ` of ${resource === 'experiences' ? 'experience' : resource === 'tags' ? 'tag' : 'product'} ${id}`;
   const meanwhile =
     kept > 0
       ? `${number(kept)} of these answers are failed reads, and what was shown stays, as stale`
       : meanwhileOf(resource, member);
-  return `${member} cannot be read in ${number(records)} of ${number(able)} answers (${resourceLabel(resource).toLowerCase()}), such as ${printable(example)}${of}: ${meanwhile}`;
+  const fault = remarkIn(member).why === null ? ' cannot be read' : '';
+  return `${member}${fault} in ${number(records)} of ${number(able)} answers (${resourceLabel(resource).toLowerCase()}), such as ${printable(example)}${of}: ${meanwhile}`;
 }

@@ -1,5 +1,4 @@
 import { counted } from '../../format.ts';
-import { isPublicAddress } from '../push/public-address.ts';
 import { identifier } from '../values/identifier.ts';
 import { type Members, memberNames } from '../values/members.ts';
 import {
@@ -7,19 +6,15 @@ import {
   answerTo,
   asBelieved,
   cannotTell,
-  distinct,
   type Exchange,
   ending,
   exchange,
   type Judgement,
   listIn,
-  membersOf,
   numberOf,
   otherwise,
   type ProbeEvidence,
-  rowIn,
   rowsIn,
-  rowsOf,
   share,
   unusable,
 } from './assumption.ts';
@@ -32,12 +27,6 @@ export const listAssumptions: readonly Assumption[] = [
   { name: 'list total', believed: 'as many rows as the list counts', judge: listTotal },
   { name: 'list order', believed: 'the same order in two walks, a few rows drift', judge: listOrder },
   { name: 'end of the list', believed: 'a page beyond the last is empty', judge: listEnd },
-  { name: 'product ids', believed: 'digits in a string', judge: productIds },
-  { name: 'sale status', believed: 'available, unavailable', judge: saleStatus },
-  { name: 'unrated products', believed: 'average null over a total of 0', judge: unrated },
-  { name: 'images', believed: 'an array, never null', judge: images },
-  { name: 'image addresses', believed: 'public, https, a file name of 32 hexadecimal digits', judge: imageAddresses },
-  { name: 'prices', believed: 'a number, not negative', judge: prices },
   { name: 'texts', believed: 'plain text, titles of at most 87 characters', judge: texts },
 ];
 
@@ -183,100 +172,6 @@ function listEnd(evidence: ProbeEvidence): Judgement {
   );
 }
 
-function productIds(evidence: ProbeEvidence): Judgement {
-  const ids = listed(evidence).map(({ id }) => id);
-  if (ids.length === 0) return cannotTell('no rows');
-  const isDigits = (id: unknown) => typeof id === 'string' && /^\d+$/.test(id);
-  const seen = distinct(ids.map((id) => (isDigits(id) ? 'digits in a string' : kindOf(id)))).join(', ');
-  if (ids.every(isDigits)) return asBelieved(seen);
-  const usable = ids.every((id) => isDigits(id) || numberOf(id) !== null);
-  return otherwise(seen, usable ? 'both are read alike' : 'rows without a usable id are left out');
-}
-
-function saleStatus(evidence: ProbeEvidence): Judgement {
-  const statuses = distinct(listed(evidence).map((row) => row.sale_status));
-  if (statuses.length === 0) return cannotTell('no rows');
-  const unknown = statuses.filter((each) => each !== 'available' && each !== 'unavailable');
-  if (unknown.length > 0) return otherwise(statuses.join(', '), `not sold, sale_status unknown: ${unknown.join(', ')}`);
-  return statuses.length === 2 ? asBelieved(statuses.join(', ')) : cannotTell(`only ${statuses.join()}`);
-}
-
-function unrated(evidence: ProbeEvidence): Judgement {
-  const ratings = listed(evidence).map((row) => membersOf(row.ratings));
-  const none = ratings.filter((each) => each === null || !numberOf(each.total));
-  if (none.length === 0) return cannotTell(`all ${ratings.length} products are rated`);
-  const shapes = distinct(
-    none.map((each) => (each === null ? 'no ratings' : `average ${JSON.stringify(each.average)}`)),
-  );
-  const seen = `${share(none.length, ratings.length, 'products')}: ${shapes.join(', ')} over 0`;
-  if (none.every((each) => each?.average === null)) return asBelieved(seen);
-  return otherwise(seen, 'a rating of nobody is no rating: rating is NULL');
-}
-
-function images(evidence: ProbeEvidence): Judgement {
-  const detail = rowIn(evidence, 'product')?.row ?? null;
-  const rows = [...listed(evidence), ...(detail === null ? [] : [detail])];
-  if (rows.length === 0) return cannotTell('no rows');
-  const without = rows.filter(({ images: value }) => !Array.isArray(value));
-  const empty = rows.filter(({ images: value }) => Array.isArray(value) && value.length === 0);
-  if (without.length > 0)
-    return otherwise(
-      `${share(without.length, rows.length, 'answers')} with ${distinct(without.map((row) => kindOf(row.images))).join(', ')}`,
-      'nothing is said of those images: what another read showed stays, at most 14 days',
-    );
-  if (empty.length === rows.length)
-    return otherwise('every product has none', 'ask the service for access to images: the key seems to have none');
-  return asBelieved(`arrays, ${share(empty.length, rows.length, 'answers')} without any`);
-}
-
-function imageAddresses(evidence: ProbeEvidence): Judgement {
-  const urls = listed(evidence)
-    .flatMap((row) => rowsOf(row.images))
-    .map(({ large, medium, small }) => String(large ?? medium ?? small));
-  if (urls.length === 0) return cannotTell('no images');
-  const wrong = urls.filter((url) => !isPublicHttp(url));
-  const named = urls.filter((url) => /\/[0-9a-f]{32}\.\w+(\?|$)/.test(url)).length;
-  if (wrong.length > 0) {
-    const kinds = distinct(
-      wrong
-        .map((url) => URL.parse(url))
-        .map((url) => (url === null ? 'no address' : `${url.protocol}//${url.hostname}`)),
-    );
-    return otherwise(
-      `${share(wrong.length, urls.length, 'images')} elsewhere: ${kinds.slice(0, 5).join(', ')}`,
-      'such an image is not shown and not fetched',
-    );
-  }
-  const hosts = distinct(urls.map((url) => URL.parse(url)?.hostname));
-  const seen = `${share(named, urls.length, 'images')} so, on ${hosts.slice(0, 3).join(', ')}`;
-  return named === urls.length
-    ? asBelieved(seen, `images.hosts: [${hosts.slice(0, 3).join(', ')}] would allow no other`)
-    : otherwise(seen, 'the whole path tells images apart where a name has no such digits');
-}
-
-function isPublicHttp(text: string): boolean {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) return false;
-  return !/^[\d.]+$|^\[/.test(url.hostname) || isPublicAddress(url.hostname.replace(/^\[|\]$/g, ''));
-}
-
-function prices(evidence: ProbeEvidence): Judgement {
-  const values = listed(evidence).map((row) => row.price);
-  if (values.length === 0) return cannotTell('no rows');
-  const numbers = values.map(numberOf).filter((value) => value !== null);
-  const negative = numbers.filter((value) => value < 0).length;
-  const other = values.length - numbers.length;
-  const forms = distinct(values.map((value) => (numberOf(value) === null ? kindOf(value) : formOf(value))));
-  const seen = `${forms.join(', ')}${negative > 0 ? `; ${share(negative, values.length, 'products')} cost less than nothing` : ''}`;
-  if (negative > 0) return otherwise(seen, 'a negative price is no price: NULL');
-  return other > 0 ? otherwise(seen, 'what is no amount is no price: NULL') : asBelieved(seen);
-}
-
-function formOf(value: unknown): string {
-  const text = JSON.isRawJSON(value) ? value.rawJSON : String(value);
-  return text.includes('.') ? 'with decimals' : 'whole';
-}
-
 /** Matches control characters that a terminal obeys, characters that reverse the direction of a line, and scripts. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const hostile = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|<script/i;
@@ -295,11 +190,4 @@ function texts(evidence: ProbeEvidence): Judgement {
       'kept as sent and made harmless where catalogued prints it: a storefront must escape it too',
     );
   return longest > 500 ? otherwise(seen, 'kept as sent: a storefront must bear it') : asBelieved(seen);
-}
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  if (numberOf(value) !== null) return 'a number';
-  return Array.isArray(value) ? 'an array' : `a ${typeof value}`;
 }

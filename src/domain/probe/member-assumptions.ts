@@ -1,8 +1,9 @@
 import { counted } from '../../format.ts';
-import { hasRows } from '../service/answered-by-rows.ts';
-import { amountsIn, type ReadAmount, unreadable } from '../service/member.ts';
+import { publishable } from '../push/public-address.ts';
+import { amountsIn, type Member, type Reader, unreadable } from '../service/member.ts';
 import type { Shape } from '../service/shape.ts';
 import { rowShapes } from '../service/shapes.ts';
+import { exampleOf } from '../service/unread.ts';
 import { type Members, memberNames } from '../values/members.ts';
 import { minorUnitExponent } from '../values/money.ts';
 import {
@@ -29,13 +30,10 @@ function members({ exchanges, currency }: ProbeEvidence): Judgement {
     read !== null && 'unusable' in read ? [`${name}: ${read.unusable}`] : [],
   );
   const rows = mergedRows(exchanges.filter(({ name }) => name !== 'nowhere').map(rowsOfExchange));
+  const amount = amountsIn(minorUnitExponent(currency) === null ? 'EUR' : currency);
+  const reader = { amount, mayPublish: publishable([]) };
   const wrong = Object.entries(rowShapes).flatMap(([kind, shape]) =>
-    problemsOf(
-      kind,
-      shape,
-      rows[kind as keyof typeof rowShapes] ?? [],
-      amountsIn(minorUnitExponent(currency) === null ? 'EUR' : currency),
-    ),
+    problemsOf(kind, shape, rows[kind as keyof typeof rowShapes] ?? [], reader),
   );
   const seen = [...misread, ...wrong];
   if (seen.length > 0)
@@ -45,58 +43,81 @@ function members({ exchanges, currency }: ProbeEvidence): Judgement {
 }
 
 /**
- * Names each member that no row has, and each that cannot be read, with an example, what happens meanwhile, and the names
- * of a row's members.
+ * Names each member that no row has, and each that cannot be read or has a remark, with an example, what happens meanwhile,
+ * and the names of a row's members.
  */
 function problemsOf(
   kind: string,
-  shape: Pick<Shape, 'members'>,
+  { members: declared }: Pick<Shape, 'members'>,
   rows: readonly Members[],
-  amount: ReadAmount,
+  reader: Reader,
 ): string[] {
   if (rows.length === 0) return [];
-  const declared = Object.entries(shape.members);
-  const missing = declared
-    .filter(
-      ([name, { terms }]) =>
-        terms.expected && [name, ...terms.aliases].every((each) => rows.every((row) => row[each] === undefined)),
-    )
-    .map(([name]) => name);
-  const unread = declared.flatMap(([name, member]) => {
-    const { form, meanwhile } = member.terms;
-    const wrong = rows.filter((row) => member.read(row[name], amount) === unreadable);
-    const example = JSON.stringify(wrong[0]?.[name])?.slice(0, 40);
-    return wrong.length === 0
-      ? []
-      : [`${name} is no ${form} in ${share(wrong.length, rows.length, 'rows')}, such as ${example}: ${meanwhile}`];
-  });
-  const lacks = missing.length === 0 ? [] : [`no row has ${missing.join(', ')}`];
-  const problems = [...lacks, ...unread];
+  const lacking = Object.entries(declared).flatMap(([name, { terms }]) =>
+    terms.expected && [name, ...terms.aliases].every((each) => rows.every((row) => row[each] === undefined))
+      ? [name]
+      : [],
+  );
+  const wrong = Object.entries(declared).flatMap(([name, member]) => wrongWith(name, member, rows, reader));
+  const problems = [...(lacking.length === 0 ? [] : [`no row has ${lacking.join(', ')}`]), ...wrong];
   return problems.length === 0 ? [] : [`${kind}: ${problems.join(', ')}; members of one: ${memberNames(rows[0])}`];
 }
 
-function rowsOfExchange({ question: { kind }, read }: Exchange): Rows {
-  if (read === null || 'unusable' in read) return {};
-  if ('rows' in read) return hasRows(kind) ? { [kind]: read.rows, ...imagesOf(kind, read.rows) } : {};
-  const { row } = read;
-  if (kind === 'product') return { products: [row], ...imagesOf('products', [row]) };
-  if (kind === 'checkout_information') return { [kind]: [row] };
-  if (kind !== 'availability') return {};
-  const dates = rowsOf(row.dates);
-  const slots = dates.flatMap((date) => rowsOf(date.timeslots));
-  const offers = slots.flatMap((slot) => rowsOf(slot.variants));
-  return {
-    availability: [row],
-    variants: rowsOf(row.variants),
-    'dates of availability': dates,
-    'timeslots of a date': slots,
-    'variants of a timeslot': offers,
-    'prices of a variant': rowsOf(offers.map(({ price_mediation }) => price_mediation)),
-  };
+function wrongWith(name: string, member: Member<unknown>, rows: readonly Members[], reader: Reader): string[] {
+  const { form, meanwhile, isMissed } = member.terms;
+  const values = rows.map((row) => row[name]);
+  const found = new Map<string, { readonly meanwhile: string; readonly those: unknown[] }>();
+  const add = (fault: string, value: unknown, then = meanwhile) =>
+    found.getOrInsert(fault, { meanwhile: then, those: [] }).those.push(value);
+  for (const value of values) {
+    const outcome = member.read(value, reader);
+    if (outcome === unreadable) add(`no ${form}`, value);
+    else if (outcome !== null) {
+      const remark = member.remarkOn(outcome, reader);
+      if (remark !== null) add(remark.why, value, remark.meanwhile);
+    } else if (isMissed) add('left out', value);
+  }
+  if (isMissed && values.every((value) => Array.isArray(value) && value.length === 0))
+    add('empty everywhere', values[0], 'ask the service whether the key has access to them');
+  return [...found].map(
+    ([fault, { those, meanwhile: then }]) =>
+      `${name} is ${fault} in ${share(those.length, rows.length, 'rows')}, such as ${exampleOf(those[0])}: ${then}`,
+  );
 }
 
-function imagesOf(kind: string, rows: readonly Members[]): Rows {
-  return kind === 'products' ? { 'images of a product': rows.flatMap(({ images }) => rowsOf(images)) } : {};
+/** Returns the rows of an answer, and those inside them. */
+function rowsOfExchange({ question: { kind }, read }: Exchange): Rows {
+  if (read === null || 'unusable' in read) return {};
+  const rows = 'rows' in read ? read.rows : [read.row];
+  const inside = (name: string, of: readonly Members[] = rows) => of.flatMap((row) => rowsOf([row[name]].flat()));
+  switch (kind) {
+    case 'products':
+    case 'product':
+      return {
+        products: rows,
+        'images of a product': inside('images'),
+        venue: inside('venue'),
+        geolocation: inside('geolocation'),
+        ratings: inside('ratings'),
+      };
+    case 'availability': {
+      const [dates, variants] = [inside('dates'), inside('variants')];
+      const slots = inside('timeslots', dates);
+      const offers = inside('variants', slots);
+      return {
+        availability: rows,
+        variants,
+        'dates of availability': dates,
+        'timeslots of a date': slots,
+        'variants of a timeslot': offers,
+        'prices of a variant': inside('price_mediation', offers),
+      };
+    }
+    case 'checkout_information':
+      return { [kind]: rows, additional_information: inside('additional_information') };
+    default:
+      return { [kind]: rows };
+  }
 }
 
 function mergedRows(all: readonly Rows[]): Rows {

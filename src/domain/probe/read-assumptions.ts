@@ -11,7 +11,6 @@ import {
   ending,
   exchange,
   type Judgement,
-  numberOf,
   otherwise,
   type ProbeEvidence,
   type ProfilePart,
@@ -73,7 +72,6 @@ export const readAssumptions: readonly Assumption[] = [
   { name: 'order of dates', believed: 'ascending, each once', judge: dateOrder },
   { name: 'days in one answer', believed: '31, and capped_at names the last', judge: days },
   { name: 'a closed product', believed: 'sales_enabled false and no dates, or 400 checkout_disabled', judge: closed },
-  { name: 'tickets of a variant', believed: 'max_tickets', judge: tickets },
   { name: 'currency', believed: 'the one that is asked for', judge: currency },
   { name: 'language', believed: 'the one that is asked for', judge: language },
 ];
@@ -235,17 +233,6 @@ function closed(evidence: ProbeEvidence): Judgement {
   const row = rowIn(evidence, 'closed product')?.row;
   const seen = `sales_enabled ${JSON.stringify(row?.sales_enabled)}, ${counted(rowsOf(row?.dates).length, 'date')}`;
   return row?.sales_enabled === false ? asBelieved(seen) : otherwise(seen, 'the list and the product decide');
-}
-
-function tickets(evidence: ProbeEvidence): Judgement {
-  const offers = ['dates', 'near dates', 'many dates']
-    .flatMap((name) => rowsOf(rowIn(evidence, name)?.row.dates))
-    .flatMap((day) => rowsOf(day.timeslots))
-    .flatMap((slot) => rowsOf(slot.variants));
-  if (offers.length === 0) return cannotTell('no date had tickets');
-  const names = ['max_tickets', 'max_orders'].filter((name) => offers.some((offer) => numberOf(offer[name]) !== null));
-  if (names.join() === 'max_tickets') return asBelieved('max_tickets');
-  return otherwise(names.join(' and ') || 'neither', names.length > 0 ? 'read either way' : 'the number stays unknown');
 }
 
 function currency(evidence: ProbeEvidence): Judgement {

@@ -19,6 +19,22 @@ export type MemberOutcome<Value> = Value | null | typeof unreadable;
 /** Reads an amount in the currency of an answer; null if the answer has it in another one. */
 export type ReadAmount = (value: unknown) => MemberOutcome<number>;
 
+/** Values of members that depend on more than the value: the currency of amounts, and the hosts of published addresses. */
+export interface Reader {
+  readonly amount: ReadAmount;
+  readonly mayPublish: (url: string) => boolean;
+}
+
+/** Names values that can be read and that a person has to know of. They fail no read. */
+interface Remark<Value> {
+  /** Stands behind the member in brackets: `price (below zero)`. */
+  readonly why: string;
+  concerns(value: Value, reader: Reader): boolean;
+  readonly meanwhile: string;
+  /** Replaces such a value; undefined: it is used. */
+  readonly instead?: Value | null;
+}
+
 interface Terms<Value> {
   /** The kind of its value, in one word for tables. */
   readonly form: string;
@@ -34,30 +50,39 @@ interface Terms<Value> {
   readonly isNeeded: boolean;
   /** True: where it cannot be read, nobody knows how much of its date can be bought. */
   readonly isCount: boolean;
+  /** True: `probe` names the rows that leave it out, and a list that is always empty. */
+  readonly isMissed: boolean;
   /** True: an answer without a readable value of it is a failed read if an earlier one had some, even of one record. */
   readonly isKept: boolean;
   /** Other names under which services send it. */
   readonly aliases: readonly string[];
+  readonly remark: Remark<Value> | null;
 }
 
 /** Declares a member of a row. `Absent` is null, or never if the member is needed. */
 export class Member<Value, Absent extends null = null> {
   readonly terms: Terms<Value>;
-  readonly #read: (value: unknown, amount: ReadAmount) => Value | null | typeof unreadable;
+  readonly #read: (value: unknown, reader: Reader) => MemberOutcome<Value>;
   /** Only a type: the value of an absent member. */
   declare readonly absent: Absent;
 
   constructor(
-    read: (value: unknown, amount: ReadAmount) => Value | null | typeof unreadable,
+    read: (value: unknown, reader: Reader) => MemberOutcome<Value>,
     terms: Partial<Terms<Value>> & { readonly form: string },
   ) {
     this.#read = read;
     this.terms = { ...usual, ...terms };
   }
 
-  /** Reads a value. Amounts need a currency. */
-  read(value: unknown, amount: ReadAmount = noAmount): MemberOutcome<Value> {
-    return value === null || value === undefined ? null : this.#read(value, amount);
+  /** Reads a value. Amounts need a reader with a currency. */
+  read(value: unknown, reader: Reader = noReader): MemberOutcome<Value> {
+    return value === null || value === undefined ? null : this.#read(value, reader);
+  }
+
+  /** Returns the remark about a value that was read; null: there is none. */
+  remarkOn(value: Value, reader: Reader = noReader): Remark<Value> | null {
+    const { remark } = this.terms;
+    return remark?.concerns(value, reader) === true ? remark : null;
   }
 
   /** Without it the row cannot be used. */
@@ -68,6 +93,11 @@ export class Member<Value, Absent extends null = null> {
   /** A service may leave it out. */
   get optional(): this {
     return this.#with({ expected: false });
+  }
+
+  /** Rows that leave it out, or null, are told as well: what stands in for it lasts only a while. */
+  get missed(): this {
+    return this.#with({ isMissed: true });
   }
 
   /** States something, in words for people. */
@@ -90,6 +120,11 @@ export class Member<Value, Absent extends null = null> {
     return this.#with({ meanwhile });
   }
 
+  /** Values of one kind are named to people. */
+  names(remark: Remark<Value>): this {
+    return this.#with({ remark });
+  }
+
   /** Services also send it under another name. */
   or(...aliases: readonly string[]): this {
     return this.#with({ aliases });
@@ -108,11 +143,13 @@ const usual: Terms<never> = {
   expected: true,
   isNeeded: false,
   isCount: false,
+  isMissed: false,
   isKept: false,
   aliases: [],
+  remark: null,
 };
 
-const noAmount: ReadAmount = () => unreadable;
+const noReader: Reader = { amount: () => unreadable, mayPublish: () => false };
 
 /** A positive integer, in any form that the service sends. */
 export const identifier = new Member((value) => idOf(value) ?? unreadable, { form: 'id' });
@@ -178,9 +215,42 @@ export const limit = new Member<number>(
 );
 
 /** An amount in minor units of the currency asked for. */
-export const money = new Member<number>((value, amount) => amount(value), {
+export const money = new Member<number>((value, { amount }) => amount(value), {
   form: 'money',
   meanwhile: 'no price is shown, and a check does not say that it holds',
+});
+
+/** Names amounts that nobody can pay. */
+export const belowZero = 'below zero';
+const isBelowZero = (amount: number) => amount < 0;
+
+/** A price of a whole product. Below zero it is none. */
+export const price = money.names({
+  why: belowZero,
+  concerns: isBelowZero,
+  meanwhile: 'no price is shown',
+  instead: null,
+});
+
+/** The price of an offer. It stays below zero, so that the offer is not sold. */
+export const retailPrice = money.names({ why: belowZero, concerns: isBelowZero, meanwhile: 'the offer is not sold' });
+
+/** Stands for an address that is not handed on. */
+export const refusedAddress = 'about:blank';
+/** Names addresses that are not handed on. */
+export const notPublic = 'not public';
+
+/** An address that browsers fetch. Empty text is none. */
+export const address = new Member<string>((value) => (typeof value === 'string' ? value || null : unreadable), {
+  form: 'text',
+  otherwise: refusedAddress,
+  meanwhile: 'the image is hidden',
+  expected: false,
+}).names({
+  why: notPublic,
+  concerns: (url, { mayPublish }) => !mayPublish(url),
+  meanwhile: 'the image is hidden',
+  instead: refusedAddress,
 });
 
 /** A currency: three letters, in any case. */
@@ -286,6 +356,14 @@ export const list = new Member<readonly unknown[]>((value) => (Array.isArray(val
 
 export const object = new Member<Members>((value) => (isMembers(value) ? value : unreadable), { form: 'object' });
 
+/** An address of a street: an object, or its street as text. */
+export const postal = new Member<Members>(
+  (value) => (typeof value === 'string' ? { street: value } : object.read(value)),
+  {
+    form: 'address',
+  },
+);
+
 const creditNames = ['name', 'text', 'credit', 'author', 'photographer', 'title'] as const;
 
 /** Whom an image has to name: text, an object with a name, or a list of these. Blank text is none. */
@@ -333,7 +411,7 @@ export const shown = new Member<boolean | 'unknown'>(
     meanwhile: 'the image is hidden',
     expected: false,
   },
-);
+).names({ why: 'unknown word', concerns: (said) => said === 'unknown', meanwhile: 'nothing is hidden for it' });
 
 /** The reverse of `shown`: an image may be shown where this flag is false. */
 export const hidden = new Member<boolean>(

@@ -1,6 +1,6 @@
 import { isMembers, type Members, memberNames } from '../values/members.ts';
-import { identifier, type Member, type ReadAmount, unreadable } from './member.ts';
-import { exampleOf, storable, type UnreadMembers } from './unread.ts';
+import { identifier, type Member, type Reader, unreadable } from './member.ts';
+import { exampleOf, remarked, storable, type UnreadMembers } from './unread.ts';
 
 /** An answer that is JSON, but not what the endpoint specifies: a failed read, and the old copy stays. */
 export class WrongShape extends Error {
@@ -27,18 +27,19 @@ export class Shape<Row extends Declared = Declared> {
   }
 
   /**
-   * Reads the members of a row, and notes those that are unreadable. Throws a `WrongShape` without one that is needed.
+   * Reads the members of a row, and notes those that are unreadable, or remarkable. Throws a `WrongShape` without one that
+   * is needed.
    */
-  read(value: unknown, unread: UnreadMembers, amount?: ReadAmount): RowValues<Row> {
+  read(value: unknown, unread: UnreadMembers, reader?: Reader): RowValues<Row> {
     const row = members(value, this.row);
     const values: Record<string, unknown> = {};
     for (const [name, path, member] of this.#entries) {
-      const { aliases, isNeeded, isCount, isKept, otherwise, form } = member.terms;
+      const { aliases, isNeeded, isCount, isKept, otherwise, form, remark } = member.terms;
       let sent = row[name];
-      let outcome = member.read(sent, amount);
+      let outcome = member.read(sent, reader);
       for (const alias of aliases) {
         if (outcome !== null && outcome !== unreadable) break;
-        const other = member.read(row[alias], amount);
+        const other = member.read(row[alias], reader);
         if (other === null || (other === unreadable && outcome === unreadable)) continue;
         [outcome, sent] = [other, row[alias]];
       }
@@ -48,6 +49,10 @@ export class Shape<Row extends Declared = Declared> {
         outcome = otherwise;
       } else if (outcome === null && isNeeded) throw missing(row, name);
       else if (isKept && outcome !== null) unread.readable(path);
+      else if (remark !== null && outcome !== null && member.remarkOn(outcome, reader) !== null) {
+        unread.note(remarked(path, remark.why), sent);
+        if (remark.instead !== undefined) outcome = remark.instead;
+      }
       // One id of a list that cannot be read is left out, and named.
       if (form === 'ids' && outcome !== null && outcome !== otherwise && Array.isArray(sent)) {
         const leftOut = (sent as readonly unknown[]).find((each) => identifier.read(each) === unreadable);

@@ -1,4 +1,5 @@
 import {
+  address,
   count,
   credit,
   currency,
@@ -14,6 +15,9 @@ import {
   money,
   noTime,
   object,
+  postal,
+  price,
+  retailPrice,
   shown,
   stateWord,
   text,
@@ -22,6 +26,7 @@ import {
   zone,
 } from './member.ts';
 import { Shape } from './shape.ts';
+import { remarkIn } from './unread.ts';
 
 /*
  * The rows of the service, each member declared once. Decoders read by these declarations, `probe` judges answers by
@@ -38,15 +43,15 @@ export const productShape = new Shape('the product', '', {
     .says('whether it is on sale'),
   sale_status_reason: text.optional,
   sale_status_expected_reopen: text.optional,
-  price: money.says('lowest price'),
-  prediscount_price: money.optional,
+  price: price.says('lowest price'),
+  prediscount_price: price.optional,
   currency,
   city_id: identifier,
   city_name: text,
   country_id: identifier,
   country_name: text,
   tag_ids: identifiers,
-  images: list.meanwhile('the known images stay until their 14 days are over'),
+  images: list.missed.meanwhile('the known images stay until their 14 days are over'),
   venue: object,
   geolocation: object,
   timezone: zone.meanwhile('the zone of most products of its city counts'),
@@ -60,7 +65,6 @@ export const ratingShape = new Shape('the rating', 'ratings.', { average: measur
 /** Stands for a credit that cannot be read: an image whose credit nobody can show is not shown. */
 export const unreadableCredit = '';
 
-const address = text.optional.meanwhile('the image is hidden');
 export const imageShape = new Shape('an image', 'images[].', {
   small: address,
   medium: address,
@@ -83,12 +87,18 @@ export const experienceShape = new Shape('the experience', '', {
   tagline: text.optional,
   description: text.optional,
   product_ids: identifiers,
-  from_price: money.optional,
+  from_price: price.optional,
   currency: currency.optional,
   images: productShape.members.images.optional,
-  address: object.optional,
+  address: postal.optional,
   geolocation: object.optional,
   ratings: object.optional,
+});
+
+export const addressShape = new Shape('the address', 'address.', {
+  street: text.or('address'),
+  city_name: text,
+  country_name: text,
 });
 
 export const tagShape = new Shape('the tag', '', {
@@ -146,7 +156,7 @@ export const offerShape = new Shape('a variant of a timeslot', 'dates[].timeslot
 
 const pricePlace = 'dates[].timeslots[].variants[].price_mediation.';
 export const priceShape = new Shape('a price', pricePlace, {
-  total_retail_price_incl_vat: money.says('what a customer pays'),
+  total_retail_price_incl_vat: retailPrice.says('what a customer pays'),
   sale_ticket_value_incl_vat: money.optional,
   booking_fee_incl_vat: money.optional,
   distributor_commission_excl_vat: money.optional,
@@ -167,23 +177,21 @@ const rowsOfAnswers: Readonly<Partial<Record<string, readonly Pick<Shape, 'at'>[
   availability: [availabilityShape, dayShape, slotShape, offerShape, priceShape, variantShape],
   checkout_information: [checkoutShape],
   variants: [variantShape],
-  experiences: [experienceShape, placeShape, ratingShape, imageShape],
+  experiences: [experienceShape, addressShape, placeShape, ratingShape, imageShape],
   tags: [tagShape],
 };
 const rowsOfProducts = [productShape, venueShape, placeShape, ratingShape, imageShape];
 
-/** Ends the name under which an unknown word of a member is noted: it hides nothing and fails no read. */
-export const unknownWord = ' (unknown word)';
+/** Names addresses that end before their next read. They depend on the time, so no declaration finds them. */
+export const endsTooSoon = 'ends too soon';
 
-/** Returns whether a noted member is only reported. */
-export function isOnlyReported(member: string): boolean {
-  return member.endsWith(unknownWord);
-}
-
-/** Returns what happens while a member of an answer cannot be read. */
-export function meanwhileOf(resource: string, member: string): string {
-  if (isOnlyReported(member)) return 'nothing is hidden for it';
-  return declarationOf(resource, member)?.terms.meanwhile ?? (member.endsWith('[]') ? 'it is left out' : 'it is NULL');
+/** Returns what happens while a noted member of an answer cannot be read, or is as its remark says. */
+export function meanwhileOf(resource: string, noted: string): string {
+  const { member, why } = remarkIn(noted);
+  const declared = declarationOf(resource, member)?.terms;
+  if (why === endsTooSoon) return 'nothing is hidden or read again for it';
+  if (why !== null) return declared?.remark?.meanwhile ?? '';
+  return declared?.meanwhile ?? (member.endsWith('[]') ? 'it is left out' : 'it is NULL');
 }
 
 /** Returns whether an answer without a readable value of a member is always a failed read, if an earlier one had some. */
@@ -209,4 +217,8 @@ export const rowShapes = {
   'variants of a timeslot': offerShape,
   'prices of a variant': priceShape,
   'images of a product': imageShape,
+  venue: venueShape,
+  geolocation: placeShape,
+  ratings: ratingShape,
+  additional_information: informationShape,
 } as const satisfies Readonly<Record<string, Shape<never> | Shape>>;

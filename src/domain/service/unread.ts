@@ -37,6 +37,17 @@ export interface UnreadValue {
   readonly isAll: boolean;
 }
 
+/** Returns the name under which a readable member is noted. It fails no read. */
+export function remarked(member: string, why: string): string {
+  return `${member} (${why})`;
+}
+
+/** Returns the member and the remark of a name; a remark of null: the member cannot be read. */
+export function remarkIn(name: string): { readonly member: string; readonly why: string | null } {
+  const [, member = name, why = null] = /^(.*) \((.*)\)$/.exec(name) ?? [];
+  return { member, why };
+}
+
 /** Unreadable members, by path. */
 export type Examples = ReadonlyMap<string, UnreadValue>;
 

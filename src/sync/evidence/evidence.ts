@@ -40,8 +40,8 @@ import { Wave } from '../../domain/evidence/wave.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
-import { isAlwaysKept, isOnlyReported } from '../../domain/service/shapes.ts';
-import type { Examples } from '../../domain/service/unread.ts';
+import { isAlwaysKept } from '../../domain/service/shapes.ts';
+import { type Examples, remarkIn } from '../../domain/service/unread.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
 import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadFailure } from '../records/context.ts';
@@ -239,7 +239,7 @@ export class Evidence implements ClaimJudge {
       const before = stored.get(member);
       const first_at = before?.first_at ?? sent_at;
       // What was never readable is not lost, and what was stored so is no news.
-      const kept = isOnlyReported(member) ? 0 : ((before?.kept ?? (isRead ? 1 : 0)) as 0 | 1);
+      const kept = remarkIn(member).why !== null ? 0 : ((before?.kept ?? (isRead ? 1 : 0)) as 0 | 1);
       return { ...keyOf(record), member, example, first_at, last_at: sent_at, kept };
     });
     for (const row of rows) table.note(row);

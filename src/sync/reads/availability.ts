@@ -18,7 +18,6 @@ import type { Reading } from '../../upstream/reading.ts';
 import { type CountedDates, judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import type { Commit, Sync, SyncPorts, UnreadFailure } from '../records/context.ts';
-import { noteRefused } from '../records/refused-facts.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
@@ -364,8 +363,6 @@ class WindowRead {
       });
       return { changed: false, noticed: [] };
     }
-    const { refused_prices: prices = 0 } = reading.value;
-    if (prices > 0) noteRefused(this.#ports, [{ product_id, refused: { images: 0, prices } }], now);
     const [language] = policy.extent.languages;
     const stale_at = instant(sent_at + policy.of(this.#product.category).cadence.variants);
     const read = { sent_at, reason, stale_at, source: 'availability' as const, product_id, language };

@@ -9,6 +9,7 @@ import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
+import { unreadWithExpiry } from '../images/expiry.ts';
 import { holdOwnImages } from '../images/vanished.ts';
 import { lookAfterNotice, lookForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
@@ -16,7 +17,6 @@ import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../rec
 import { assignCategory } from '../records/categories.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
-import { noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
@@ -52,12 +52,14 @@ export function storeProductDetail(
   const { language, currency } = detailEdition(record.edition, policy.extent);
   const { sent_at, called_at = sent_at, hash, value } = reading;
   pathAnswered(ports, 'product', sent_at);
-  const lost = lostOf(ports, record, reading);
-  if (lost !== null) return lost;
   const known = mirror.catalogue.products.find(product_id);
-  noteRefused(ports, refusedOf([value], sent_at + productCadence(policy, known)), clock.now());
+  const stale_at = instant(sent_at + productCadence(policy, known));
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
   const further = currency !== firstCurrency;
+  const primary = language === firstLanguage && !further;
+  const unread = primary ? unreadWithExpiry(ports, value, stale_at) : value.unread;
+  const lost = lostOf(ports, record, { ...reading, value: { unread } });
+  if (lost !== null) return lost;
   const primaryEdition = { language: firstLanguage, currency: firstCurrency };
   const by = {
     source: 'detail',
@@ -73,7 +75,7 @@ export function storeProductDetail(
   const stored = mirror.catalogue.products.store(further ? value : holdOwnImages(ports, value), {
     ...by,
     now: clock.now(),
-    stale_at: instant(sent_at + productCadence(policy, known)),
+    stale_at,
     onlySaleAndImages: verdict.kind === 'sale-only',
   });
   // A read in a further currency adds only its price.
@@ -81,7 +83,6 @@ export function storeProductDetail(
   if (stored.sale !== 'neither' && record.job_id !== null)
     mirror.schedule.jobs.rejoinOffSale(product_id, record.job_id);
   if (verdict.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
-  const primary = language === firstLanguage && !further;
   const off = primary && stored.is === 'disabled';
   const reopening = off ? reopeningLook(expectedReopening(ports, product_id), sent_at, every) : null;
   const announced = primary

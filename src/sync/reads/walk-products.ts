@@ -8,13 +8,13 @@ import type { Page } from '../../upstream/decode-product.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
+import { unreadWithExpiry } from '../images/expiry.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { lookAfterNotice } from '../notifications/looks.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import { extraWalk } from '../records/call-value.ts';
 import type { SyncPorts } from '../records/context.ts';
 import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
-import { endRefused, noteRefused, refusedOf } from '../records/refused-facts.ts';
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { noteSignal } from './list-signal.ts';
@@ -51,7 +51,6 @@ export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal
       if (!list.isOrdered()) mirror.catalogue.listPlaces.clear();
       if (complete) judgeAbsence(ports, { edition: record.edition, started_at });
       mirror.status.outcomes.imagesAreBack(started_at, clock.now());
-      endRefused(ports, started_at);
       // Further languages and currencies add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
         mirror.schedule.records.createWalk(kind);
@@ -98,7 +97,6 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
       return upstream.productPage(page, language, currency, signal);
     },
     store: (page, { number, sent_at, called_at = sent_at, started_at }) => {
-      noteRefused(ports, refusedOf(page.entries, sent_at + listCadence(policy.cadence)), started_at);
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
       if (primary && ordered)
         mirror.catalogue.listPlaces.note(
@@ -227,8 +225,9 @@ function storeEntry(
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
   const isRead = known !== null && mirror.catalogue.products.isVisible(product_id);
-  if (ports.evidence.judgeUnread(place, entry.unread, { sent_at, isRead }) !== null)
-    return { differs: false, ask: null };
+  const next_at = sent_at + listCadence(policy.cadence);
+  const unread = primary ? unreadWithExpiry(ports, entry, next_at) : entry.unread;
+  if (ports.evidence.judgeUnread(place, unread, { sent_at, isRead }) !== null) return { differs: false, ask: null };
   const verdict = judgeEntry(ports, entry, read);
   const ask = verdict.next;
   if (ask !== null) askReads(ports, [place], [product_id], ask);
