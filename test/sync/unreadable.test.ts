@@ -248,7 +248,6 @@ describe('a member that can be read, and that a person has to know of', () => {
     '%s of %s in all products fails no read, and is a condition of its own',
     async (member, body, name, code) => {
       await using harness = await filledHarness({ products: 24 });
-      const stale = () => shownRows(harness, 'SELECT sum(stale) AS stale FROM products');
       await respelt(harness, 'products', { path: '/products(/\\d+)?(\\?|$)', member, body });
       const found = members(harness).filter((each) => each.member === name);
       expect(found.map(({ resource }) => resource).sort()).toEqual(['product_detail', 'products']);
