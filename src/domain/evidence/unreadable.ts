@@ -57,6 +57,11 @@ export function unreadableGrade({ member, records, kept, able }: UnreadableMembe
   return records > noticedShare * able ? 'warning' : 'line';
 }
 
+/** Returns a noted member with what is wrong with it: `price cannot be read`, `price (below zero)`. */
+export function notedText(member: string): string {
+  return remarkIn(member).why === null ? `${member} cannot be read` : member;
+}
+
 /** Returns an unreadable or remarkable member in one clause: how often, with an example, and what happens meanwhile. */
 export function unreadableText({ resource, member, records, kept, able, example, id }: UnreadableMember): string {
   const of = ` of ${resource === 'experiences' ? 'experience' : resource === 'tags' ? 'tag' : 'product'} ${id}`;
@@ -64,6 +69,5 @@ export function unreadableText({ resource, member, records, kept, able, example,
     kept > 0
       ? `${number(kept)} of these answers are failed reads, and what was shown stays, as stale`
       : meanwhileOf(resource, member);
-  const fault = remarkIn(member).why === null ? ' cannot be read' : '';
-  return `${member}${fault} in ${number(records)} of ${number(able)} answers (${resourceLabel(resource).toLowerCase()}), such as ${printable(example)}${of}: ${meanwhile}`;
+  return `${notedText(member)} in ${number(records)} of ${number(able)} answers (${resourceLabel(resource).toLowerCase()}), such as ${printable(example)}${of}: ${meanwhile}`;
 }

@@ -1,3 +1,4 @@
+import { notedText } from '../../domain/evidence/unreadable.ts';
 import { meanwhileOf } from '../../domain/service/shapes.ts';
 import { counted, duration, number, printable, short } from '../../format.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
@@ -81,7 +82,7 @@ export function unansweredDates({ records }: Explanation, now: number): string[]
     );
 }
 
-/** Returns one sentence for each part whose answers have members that are not kept current, or that cannot be read. */
+/** Returns one sentence for each part whose answers have members that are not kept current, unreadable or remarkable. */
 export function leftOutMembers({ records, unreadable }: Explanation, now: number): string[] {
   const leftOut = records
     .filter(({ left_out }) => left_out.length > 0)
@@ -94,7 +95,7 @@ export function leftOutMembers({ records, unreadable }: Explanation, now: number
       ? 'too many answers have it so, so this one is a failed read, and what was shown stays, as stale'
       : meanwhileOf(resource, member);
     const part = from === null ? resource : `${from} to ${to}`;
-    return `${part} (${edition}): ${member} cannot be read for ${duration(now - since)}, it is ${printable(example)}: ${meanwhile}`;
+    return `${part} (${edition}): ${notedText(member)} for ${duration(now - since)}, it is ${printable(example)}: ${meanwhile}`;
   });
   return [...leftOut, ...unread];
 }
