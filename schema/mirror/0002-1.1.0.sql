@@ -21,6 +21,8 @@ CREATE TABLE _unreadable (
 ) STRICT, WITHOUT ROWID;
 --
 CREATE INDEX _unreadable_record ON _unreadable (product_id, part);
+-- Refused prices and addresses of images stand there now, from their next read on.
+DELETE FROM _outcome WHERE operation IN ('image-urls', 'prices');
 
 -- Deliveries since the last good one that nobody understood, at most three, and the first of them: three of one hour are a gap.
 ALTER TABLE _subscription ADD COLUMN not_understood INTEGER NOT NULL DEFAULT 0;

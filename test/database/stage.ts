@@ -1,8 +1,15 @@
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { type Publication, type PublicationOptions, publicationOf } from '../../src/database/publication.ts';
+import { databaseSource } from '../../src/follow/database-source.ts';
+import { follow } from '../../src/follow/follower.ts';
 import { contractTables } from '../../src/mirror/rows/capture.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
+import { testLog } from '../fakes/test-log.ts';
+import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type HarnessOptions, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 /** A filled mirror, a PostgreSQL, and what publishes the one into the other. */
@@ -15,6 +22,8 @@ export interface PublishedStage extends AsyncDisposable {
   readonly publication: Publication;
   /** The views that differ from the mirror's, in PostgreSQL or in a copy: each with how many rows do. */
   differing(copy?: string): Promise<Record<string, number>>;
+  /** Publishes, follows once, and returns the path of the follower's copy: PostgreSQL and it show what the mirror shows. */
+  followed(): Promise<string>;
   /** How many rows were compared. */
   compared(): number;
 }
@@ -41,9 +50,10 @@ export async function publishedStage(
     newOrigin: () => `origin ${++origins}`,
   };
   const publication = stack.use(publicationOf(options));
+  const { path: directory } = stack.use(temporaryDirectory());
   let compared = 0;
   const closing = stack.move();
-  return {
+  const stage: PublishedStage = {
     harness,
     mirror,
     server,
@@ -67,8 +77,21 @@ export async function publishedStage(
       }
       return found;
     },
+    followed: async () => {
+      await publication.publish();
+      const copy = join(directory, 'copy.db');
+      await using source = await databaseSource({ from: server.url, schema: 'catalogued', password: null });
+      const ending = new AbortController();
+      const once = { ...systemClock, sleep: async () => ending.abort() };
+      const { log } = testLog('silent');
+      await follow({ source, path: copy, every: 250, clock: once, log, own: 1 }, ending.signal);
+      expect(await stage.differing()).toEqual({});
+      expect(await stage.differing(copy)).toEqual({});
+      return copy;
+    },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+  return stage;
 }
 
 /** Views that both have, and the tables without one. */

@@ -1,33 +1,17 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { databaseSource } from '../../src/follow/database-source.ts';
-import { follow } from '../../src/follow/follower.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
-import { testLog } from '../fakes/test-log.ts';
-import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { readAgain } from '../fakes/shown-rows.ts';
 import { publishedStage } from './stage.ts';
-
-const minute = 60_000;
 
 describe('members that cannot be read, with a follower and in PostgreSQL', needs('postgres'), () => {
   it('are stale and NULL in both as in the file, and so is their end', async () => {
     await using at = await publishedStage(30, { cadence: { availability: { horizon: 31 } } });
-    using directory = temporaryDirectory();
-    const copy = join(directory.path, 'copy.db');
     const { harness } = at;
     const { clock, sandbox, daemon } = harness;
     /** Publishes, follows once, and returns what is shown at the follower: the same at all three. */
     const published = async () => {
-      await at.publication.publish();
-      await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
-      const ending = new AbortController();
-      const once = { ...systemClock, sleep: async () => ending.abort() };
-      await follow({ source, path: copy, every: 250, clock: once, log: testLog('silent').log, own: 1 }, ending.signal);
-      expect(await at.differing()).toEqual({});
-      expect(await at.differing(copy)).toEqual({});
+      const copy = await at.followed();
       const db = openMirrorAt(copy, clock.now());
       const shown = db
         .prepare(
@@ -39,11 +23,7 @@ describe('members that cannot be read, with a follower and in PostgreSQL', needs
       db.close();
       return shown;
     };
-    const readAll = async () => {
-      const resources = ['products', 'availability'] as const;
-      requestResync(daemon.ports, { resources, product_ids: [], from: null, to: null });
-      await harness.liveUntil(clock.now() + 30 * minute);
-    };
+    const readAll = () => readAgain(harness, ['products', 'availability']);
     const usual = await published();
     expect(usual).toMatchObject({ stale: 0, old: 0 });
 
