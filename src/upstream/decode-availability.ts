@@ -7,7 +7,7 @@ import {
   type Timeslot,
 } from '../domain/catalogue/availability.ts';
 import type { RowAnswer } from '../domain/service/adapter.ts';
-import { amountsIn, besideClock, endOfDay, noTime, type Reader } from '../domain/service/member.ts';
+import { type AnswerContext, amountsIn, besideClock, endOfDay, noTime } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
 import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
 import { storable, UnreadMembers } from '../domain/service/unread.ts';
@@ -93,7 +93,7 @@ function coveredTo(covers_to: unknown, { from, to }: DatesWanted, named: Availab
 
 /** The question, and what was met in its answer so far. */
 type Asked = DatesWanted & {
-  readonly ours: Reader;
+  readonly ours: AnswerContext;
   readonly unread: UnreadMembers;
   /** Offers in the currency asked for, and another currency that was met. */
   readonly met: ReturnType<typeof noneMet>;
@@ -171,16 +171,16 @@ const noPrices: Members = {};
 type Amounts = readonly [retail: Amount, value: Amount, fee: Amount, commission: Amount];
 type Amount = number | null;
 const noAmounts: Amounts = [null, null, null, null];
-const pricesIn = (amount: Reader['amount']): Reader => ({ amount, mayPublish: () => false });
+const pricesIn = (amount: AnswerContext['amount']): AnswerContext => ({ amount, mayPublish: () => false });
 const foreign = pricesIn(() => null);
 
-function decodeOffer(sent: Members, { currency, commission, ours: reader, unread, met }: Asked): Offer {
+function decodeOffer(sent: Members, { currency, commission, ours: context, unread, met }: Asked): Offer {
   const offer = offerShape.read(sent, unread);
   const prices = isMembers(sent.price_mediation) ? sent.price_mediation : noPrices;
   const ours = sent.currency == null || offer.currency === currency;
   if (ours) met.ours += 1;
   else if (offer.currency !== null) met.foreign = offer.currency;
-  const read = priceShape.read(prices, unread, ours ? reader : foreign);
+  const read = priceShape.read(prices, unread, ours ? context : foreign);
   const row: Amounts = [
     read.total_retail_price_incl_vat,
     read.sale_ticket_value_incl_vat,

@@ -6,7 +6,7 @@ import { UnreadMembers } from '../domain/service/unread.ts';
 import type { Members } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
-import { decodeImages, decodePage, type Page, placed, rated, readerOf } from './decode-product.ts';
+import { contextOf, decodeImages, decodePage, type Page, placed, rated } from './decode-product.ts';
 
 /** Decodes a page of the experience list. */
 export function decodeExperiencePage(list: ReadRows, currency: string, mayPublish: MayPublish): Page<Experience> {
@@ -15,7 +15,7 @@ export function decodeExperiencePage(list: ReadRows, currency: string, mayPublis
 
 function decodeExperience(json: Members, currency: string, mayPublish: MayPublish): Experience {
   const unread = new UnreadMembers();
-  const read = experienceShape.read(json, unread, readerOf(json, currency, mayPublish));
+  const read = experienceShape.read(json, unread, contextOf(json, currency, mayPublish));
   if (read.images === null && json.images != null) throw new WrongShape('images of the experience is no list');
   const { images, ...rest } = json;
   const { street, city_name, country_name } = addressShape.read(read.address ?? {}, unread);

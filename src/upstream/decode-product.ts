@@ -2,7 +2,7 @@ import { type Image, imageKey } from '../domain/catalogue/image.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
 import { expiryOf } from '../domain/catalogue/signed-address.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
-import { amountsIn, count, type Reader, refusedAddress, unreadable } from '../domain/service/member.ts';
+import { type AnswerContext, amountsIn, count, refusedAddress, unreadable } from '../domain/service/member.ts';
 import { members, WrongShape } from '../domain/service/shape.ts';
 import {
   imageShape,
@@ -95,7 +95,7 @@ export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entr
 function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish): ProductEntry {
   const unread = new UnreadMembers();
   const product = members(json, 'the product');
-  const read = productShape.read(product, unread, readerOf(product, currency, mayPublish));
+  const read = productShape.read(product, unread, contextOf(product, currency, mayPublish));
   const { images, ...rest } = product;
   // If null or missing, it says nothing about images: the known ones stay until their 14 days are over.
   const shown = read.images === null ? null : decodeImages(read.images, mayPublish, unread);
@@ -125,8 +125,8 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
   };
 }
 
-/** Returns the reader of a row: it finds no amounts in one whose currency is another one, or unreadable. */
-export function readerOf({ currency: sent }: Members, currency: string, mayPublish: MayPublish): Reader {
+/** Returns the context of a row: no amounts are read in one whose currency is another one, or unreadable. */
+export function contextOf({ currency: sent }: Members, currency: string, mayPublish: MayPublish): AnswerContext {
   const own = productShape.members.currency.read(sent);
   return { amount: own === null || own === currency ? amountsIn(currency) : () => null, mayPublish };
 }

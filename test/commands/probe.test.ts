@@ -63,7 +63,13 @@ const table: [quirks: Partial<Quirks>, lines: Line[]][] = [
   [{ unrated: 'zero' }, [['members of the rows', 'as believed', /rows$/]]],
   [
     { images_null: 0.3 },
-    [['members of the rows', 'otherwise', /images is left out in \d+ of \d+ rows, such as null: the known images stay/]],
+    [
+      [
+        'members of the rows',
+        'otherwise',
+        /images is left out in \d+ of \d+ rows, such as null: the known images stay/,
+      ],
+    ],
   ],
   [{ page_size: 'ignored' }, [['page size', 'otherwise', /^10 rows of 100 asked for, 240 in all/]]],
   [{ list_order: 'shifting' }, [['list order', 'otherwise', /rows elsewhere in the second walk/]]],
@@ -80,8 +86,16 @@ const table: [quirks: Partial<Quirks>, lines: Line[]][] = [
   [
     { hostile_values: 0.3 },
     [
-      ['members of the rows', 'otherwise', /price is below zero in \d+ of \d+ rows, such as -[\d.]+: no price is shown/],
-      ['members of the rows', 'otherwise', /large is not public in \d+ of \d+ rows, such as "\w+:\/\/.*: the image is hidden/],
+      [
+        'members of the rows',
+        'otherwise',
+        /price is below zero in \d+ of \d+ rows, such as -[\d.]+: no price is shown/,
+      ],
+      [
+        'members of the rows',
+        'otherwise',
+        /large is not public in \d+ of \d+ rows, such as "\w+:\/\/.*: the image is hidden/,
+      ],
     ],
   ],
   [{ list_end: 'never' }, [['end of the list', 'otherwise', /^page \d+ has 100 rows/]]],

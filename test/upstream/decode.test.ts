@@ -5,6 +5,7 @@ import { publishable } from '../../src/domain/push/public-address.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';
 import { decodeAvailability as decodeRow } from '../../src/upstream/decode-availability.ts';
 import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
+import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
 import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
 import { needs } from '../fakes/needs.ts';
 import { rowAnswered, rowsAnswered } from '../fakes/standard-answers.ts';
@@ -146,6 +147,26 @@ describe('checkout information', () => {
 });
 
 const anywhere = () => true;
+
+describe('an experience', () => {
+  it.each([
+    ['Dam 1', { address: 'Dam 1' }],
+    ['Dam 1', { address: { street: 'Dam 1', city_name: 'Amsterdam' } }],
+    ['Dam 1', { address: { address: 'Dam 1' } }],
+    [null, { address: { street: '' } }],
+    [null, {}],
+  ])('has the address %j of %j, and nothing of it is unreadable', (address, row) => {
+    const list = rowsAnswered('experiences', { experiences: [{ id: 5, ...row }] });
+    const [experience] = decodeExperiencePage(list, 'EUR', anywhere).entries;
+    expect(experience).toMatchObject({ address, unread: undefined });
+  });
+
+  it('whose city is no text is noted', () => {
+    const list = rowsAnswered('experiences', { experiences: [{ id: 5, address: { street: 'Dam 1', city_name: 7 } }] });
+    const [experience] = decodeExperiencePage(list, 'EUR', anywhere).entries;
+    expect([...(experience?.unread ?? [])]).toEqual([['address.city_name', { example: '7', isAll: true }]]);
+  });
+});
 
 describe('a product page', () => {
   it('leaves out images at addresses that are not handed on, and a price below zero, and names them', () => {

@@ -1,6 +1,6 @@
 import { counted } from '../../format.ts';
 import { publishable } from '../push/public-address.ts';
-import { amountsIn, type Member, type Reader, unreadable } from '../service/member.ts';
+import { type AnswerContext, amountsIn, type Member, unreadable } from '../service/member.ts';
 import type { Shape } from '../service/shape.ts';
 import { rowShapes } from '../service/shapes.ts';
 import { exampleOf } from '../service/unread.ts';
@@ -31,9 +31,9 @@ function members({ exchanges, currency }: ProbeEvidence): Judgement {
   );
   const rows = mergedRows(exchanges.filter(({ name }) => name !== 'nowhere').map(rowsOfExchange));
   const amount = amountsIn(minorUnitExponent(currency) === null ? 'EUR' : currency);
-  const reader = { amount, mayPublish: publishable([]) };
+  const context = { amount, mayPublish: publishable([]) };
   const wrong = Object.entries(rowShapes).flatMap(([kind, shape]) =>
-    problemsOf(kind, shape, rows[kind as keyof typeof rowShapes] ?? [], reader),
+    problemsOf(kind, shape, rows[kind as keyof typeof rowShapes] ?? [], context),
   );
   const seen = [...misread, ...wrong];
   if (seen.length > 0)
@@ -50,7 +50,7 @@ function problemsOf(
   kind: string,
   { members: declared }: Pick<Shape, 'members'>,
   rows: readonly Members[],
-  reader: Reader,
+  context: AnswerContext,
 ): string[] {
   if (rows.length === 0) return [];
   const lacking = Object.entries(declared).flatMap(([name, { terms }]) =>
@@ -58,22 +58,22 @@ function problemsOf(
       ? [name]
       : [],
   );
-  const wrong = Object.entries(declared).flatMap(([name, member]) => wrongWith(name, member, rows, reader));
+  const wrong = Object.entries(declared).flatMap(([name, member]) => wrongWith(name, member, rows, context));
   const problems = [...(lacking.length === 0 ? [] : [`no row has ${lacking.join(', ')}`]), ...wrong];
   return problems.length === 0 ? [] : [`${kind}: ${problems.join(', ')}; members of one: ${memberNames(rows[0])}`];
 }
 
-function wrongWith(name: string, member: Member<unknown>, rows: readonly Members[], reader: Reader): string[] {
+function wrongWith(name: string, member: Member<unknown>, rows: readonly Members[], context: AnswerContext): string[] {
   const { form, meanwhile, isMissed } = member.terms;
   const values = rows.map((row) => row[name]);
   const found = new Map<string, { readonly meanwhile: string; readonly those: unknown[] }>();
   const add = (fault: string, value: unknown, then = meanwhile) =>
     found.getOrInsert(fault, { meanwhile: then, those: [] }).those.push(value);
   for (const value of values) {
-    const outcome = member.read(value, reader);
+    const outcome = member.read(value, context);
     if (outcome === unreadable) add(`no ${form}`, value);
     else if (outcome !== null) {
-      const remark = member.remarkOn(outcome, reader);
+      const remark = member.remarkOn(outcome, context);
       if (remark !== null) add(remark.why, value, remark.meanwhile);
     } else if (isMissed) add('left out', value);
   }

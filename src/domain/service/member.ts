@@ -20,7 +20,7 @@ export type MemberOutcome<Value> = Value | null | typeof unreadable;
 export type ReadAmount = (value: unknown) => MemberOutcome<number>;
 
 /** Values of members that depend on more than the value: the currency of amounts, and the hosts of published addresses. */
-export interface Reader {
+export interface AnswerContext {
   readonly amount: ReadAmount;
   readonly mayPublish: (url: string) => boolean;
 }
@@ -29,7 +29,7 @@ export interface Reader {
 interface Remark<Value> {
   /** Stands behind the member in brackets: `price (below zero)`. */
   readonly why: string;
-  concerns(value: Value, reader: Reader): boolean;
+  concerns(value: Value, context: AnswerContext): boolean;
   readonly meanwhile: string;
   /** Replaces such a value; undefined: it is used. */
   readonly instead?: Value | null;
@@ -62,12 +62,12 @@ interface Terms<Value> {
 /** Declares a member of a row. `Absent` is null, or never if the member is needed. */
 export class Member<Value, Absent extends null = null> {
   readonly terms: Terms<Value>;
-  readonly #read: (value: unknown, reader: Reader) => MemberOutcome<Value>;
+  readonly #read: (value: unknown, context: AnswerContext) => MemberOutcome<Value>;
   /** Only a type: the value of an absent member. */
   declare readonly absent: Absent;
 
   constructor(
-    read: (value: unknown, reader: Reader) => MemberOutcome<Value>,
+    read: (value: unknown, context: AnswerContext) => MemberOutcome<Value>,
     terms: Partial<Terms<Value>> & { readonly form: string },
   ) {
     this.#read = read;
@@ -75,14 +75,14 @@ export class Member<Value, Absent extends null = null> {
   }
 
   /** Reads a value. Amounts need a reader with a currency. */
-  read(value: unknown, reader: Reader = noReader): MemberOutcome<Value> {
-    return value === null || value === undefined ? null : this.#read(value, reader);
+  read(value: unknown, context: AnswerContext = noContext): MemberOutcome<Value> {
+    return value === null || value === undefined ? null : this.#read(value, context);
   }
 
   /** Returns the remark about a value that was read; null: there is none. */
-  remarkOn(value: Value, reader: Reader = noReader): Remark<Value> | null {
+  remarkOn(value: Value, context: AnswerContext = noContext): Remark<Value> | null {
     const { remark } = this.terms;
-    return remark?.concerns(value, reader) === true ? remark : null;
+    return remark?.concerns(value, context) === true ? remark : null;
   }
 
   /** Without it the row cannot be used. */
@@ -149,7 +149,7 @@ const usual: Terms<never> = {
   remark: null,
 };
 
-const noReader: Reader = { amount: () => unreadable, mayPublish: () => false };
+const noContext: AnswerContext = { amount: () => unreadable, mayPublish: () => false };
 
 /** A positive integer, in any form that the service sends. */
 export const identifier = new Member((value) => idOf(value) ?? unreadable, { form: 'id' });

@@ -1,5 +1,5 @@
 import { isMembers, type Members, memberNames } from '../values/members.ts';
-import { identifier, type Member, type Reader, unreadable } from './member.ts';
+import { type AnswerContext, identifier, type Member, unreadable } from './member.ts';
 import { exampleOf, remarked, storable, type UnreadMembers } from './unread.ts';
 
 /** An answer that is JSON, but not what the endpoint specifies: a failed read, and the old copy stays. */
@@ -30,16 +30,16 @@ export class Shape<Row extends Declared = Declared> {
    * Reads the members of a row, and notes those that are unreadable, or remarkable. Throws a `WrongShape` without one that
    * is needed.
    */
-  read(value: unknown, unread: UnreadMembers, reader?: Reader): RowValues<Row> {
+  read(value: unknown, unread: UnreadMembers, context?: AnswerContext): RowValues<Row> {
     const row = members(value, this.row);
     const values: Record<string, unknown> = {};
     for (const [name, path, member] of this.#entries) {
       const { aliases, isNeeded, isCount, isKept, otherwise, form, remark } = member.terms;
       let sent = row[name];
-      let outcome = member.read(sent, reader);
+      let outcome = member.read(sent, context);
       for (const alias of aliases) {
         if (outcome !== null && outcome !== unreadable) break;
-        const other = member.read(row[alias], reader);
+        const other = member.read(row[alias], context);
         if (other === null || (other === unreadable && outcome === unreadable)) continue;
         [outcome, sent] = [other, row[alias]];
       }
@@ -49,7 +49,7 @@ export class Shape<Row extends Declared = Declared> {
         outcome = otherwise;
       } else if (outcome === null && isNeeded) throw missing(row, name);
       else if (isKept && outcome !== null) unread.readable(path);
-      else if (remark !== null && outcome !== null && member.remarkOn(outcome, reader) !== null) {
+      else if (remark !== null && outcome !== null && member.remarkOn(outcome, context) !== null) {
         unread.note(remarked(path, remark.why), sent);
         if (remark.instead !== undefined) outcome = remark.instead;
       }
