@@ -36,6 +36,8 @@ export interface SandboxOptions extends SceneOptions, LifeOptions, EndpointOptio
   /** The probability that the order of the list shifts before a page beyond the first. */
   readonly drift?: number;
   readonly faults?: readonly FaultRule[];
+  /** Returns the members beside the payload of every answer; default: the version of the interface. */
+  readonly beside?: () => Readonly<Record<string, unknown>>;
   readonly detail?: boolean;
   readonly gone?: 404 | 410;
   readonly disabled?: 'flag' | 'refuse';
@@ -149,6 +151,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
 }
 
+const versioned = () => ({ api_version: { major: 2, minor: 7, patch: '0' } });
+
 /** Returns the settings that can be changed while it runs. */
 function settingsOf({ clock, drift = 0, throttle: wanted }: SandboxOptions) {
   const limit: Throttle | null = wanted ? throttle(wanted, clock) : null;
@@ -196,8 +200,8 @@ function decider(
   const key = options.signing_public_key == null ? null : readPublicKey(options.signing_public_key);
   const changes = () => notifications.lastChange();
   const managing = subscriptionEndpoints({ subscriptions, key, clock: options.clock, changes }, options);
-  const { detail = true, gone = 404, disabled = 'flag' } = options;
-  const routing: RouteOptions = { detail, gone, disabled, rough, recording, onPage: drift };
+  const { detail = true, gone = 404, disabled = 'flag', beside = versioned } = options;
+  const routing: RouteOptions = { detail, gone, disabled, rough, recording, beside, onPage: drift };
   return async (request, method, url) => {
     if (!isOffered(method, url.pathname, rough.quirks()))
       return { answer: error(404, 'not_found', 'There is nothing here.'), take: null };

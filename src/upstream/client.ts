@@ -1,3 +1,4 @@
+import type { Instant } from '../clock.ts';
 import type { AvailabilityAnswer } from '../domain/catalogue/availability.ts';
 import type { CheckoutInformation } from '../domain/catalogue/checkout-information.ts';
 import type { Experience } from '../domain/catalogue/experience.ts';
@@ -15,6 +16,7 @@ import type {
 import { parseExact } from '../domain/values/exact-json.ts';
 import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
 import type { callLimits } from './call-limits.ts';
+import { CommonMembers } from './common-members.ts';
 import { decodeAvailability } from './decode-availability.ts';
 import { decodeCheckoutInformation } from './decode-checkout-information.ts';
 import { decodeExperiencePage } from './decode-experience.ts';
@@ -88,6 +90,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   const { page_size, commission, mayPublish } = options;
   const received = { availability: 0, all: 0 };
   const read = reader(options, received);
+  const common = new CommonMembers();
   const pages = new ListPages(options.asker.mayChainPages ? 'perhaps chained' : 'numbered');
 
   const readsIn = (entry: LaneEntry): ServiceReads => ({
@@ -129,7 +132,15 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     },
     checkoutInformation: ({ product_id, language, ...how }) => {
       const question = { kind: 'checkout_information', product_id, language } as const;
-      return read(entry, question, (came, asker) => decodeCheckoutInformation(asker.row(question, came).row), how);
+      return read(
+        entry,
+        question,
+        (came, asker) =>
+          decodeCheckoutInformation(asker.row(question, came).row, (members) =>
+            common.of(product_id, members, came.sent_at),
+          ),
+        how,
+      );
     },
     variants: ({ product_id, language, ...how }) => {
       const question = { kind: 'variants', product_id, language } as const;
@@ -170,7 +181,7 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
   return async function read<Value>(
     entry: LaneEntry,
     question: ReadQuestion,
-    decode: (came: CameText, asker: ServiceAsker) => Value,
+    decode: (came: CameText & { readonly sent_at: Instant }, asker: ServiceAsker) => Value,
     { known_hash = null, salt = '', signal, begins, passing = () => [] }: HowToRead<Value>,
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);

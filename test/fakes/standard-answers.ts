@@ -3,7 +3,7 @@ import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../sr
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
 import { WrongShape } from '../../src/domain/service/shape.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
-import { type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
+import { payloadOf, type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
 import { standard } from '../../src/upstream/adapter/standard.ts';
 import type { Http } from '../../src/upstream/http.ts';
 
@@ -42,5 +42,6 @@ export function rowsAnswered(kind: ListQuestion['kind'] | 'variants', body: unkn
 }
 
 export function rowAnswered(kind: 'product' | 'checkout_information' | 'availability', body: unknown): RowAnswer {
-  return read(kind, body) as RowAnswer;
+  const answer = read(kind, body) as RowAnswer;
+  return { ...answer, row: payloadOf(answer.row, body) };
 }

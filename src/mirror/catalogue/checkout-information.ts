@@ -1,5 +1,5 @@
 import type { Instant } from '../../clock.ts';
-import type { CheckoutInformation } from '../../domain/catalogue/checkout-information.ts';
+import { type CheckoutInformation, documentToStore } from '../../domain/catalogue/checkout-information.ts';
 import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
@@ -69,10 +69,12 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
       const { product_id, language, sent_at, stale_at } = read;
       const row = one.get({ product_id, language });
       if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
-      const changed = row?.document !== information.document;
+      const document = documentToStore(information, row?.document ?? null);
+      const changed = row?.document !== document;
       put.run({
         ...information,
         ...factsOf(membersOf(information.document), shownTexts),
+        document,
         product_id,
         language,
         has_timeslots: bit(information.has_timeslots),
@@ -83,7 +85,7 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
         held_at: null,
       });
       copy.run({ product_id, language });
-      const fields = row === undefined ? [] : changedFields(row.document, information.document);
+      const fields = row === undefined ? [] : changedFields(row.document, document);
       if (changed) changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
       return changed;
     },

@@ -1,4 +1,4 @@
-import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts } from '../rough/reads.ts';
+import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts, withMembers } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
 import {
   availability,
@@ -27,6 +27,8 @@ export interface RouteOptions {
   readonly rough: Roughness;
   /** The recording of a real service, which takes precedence over generated answers; null: none. */
   readonly recording: Recording | null;
+  /** Returns the members that stand beside the payload in every answer. */
+  beside(): Readonly<Record<string, unknown>>;
   /** Called with the position of a list page before the page is cut from the list. */
   onPage(position: number): void;
 }
@@ -44,9 +46,10 @@ export function route(world: World, url: URL, options: RouteOptions): SandboxAns
   const { rough } = options;
   const isList = /^\/v2\/[a-z]+$/.test(url.pathname);
   rough.count(url.pathname === '/v2/products' ? Number(url.searchParams.get('page') ?? 1) : null);
-  const answer = isList
+  const plain = isList
     ? rough.page(url.pathname + url.search, () => plainRoute(world, url, options))
     : plainRoute(world, url, options);
+  const answer = { ...plain, body: withMembers(plain.body, options.beside()) };
   return rough.quirks().counters === 'none'
     ? answer
     : { ...answer, body: withCounters(answer.body, rough.reads(), world.clock.now()) };
@@ -231,10 +234,9 @@ function pageOf(query: URLSearchParams): { page: number; size: number } | null {
 }
 
 function paged(name: string, { rows, page, size, total }: Cut<string>): SandboxAnswer {
-  const api = '"api_version":{"major":2,"minor":7,"patch":"0"}';
   return {
     status: 200,
-    body: `{"success":true,${api},"${name}":[${rows.join(',')}],"pagination":{"page":${page},"page_size":${size},"total":${total}}}`,
+    body: `{"success":true,"${name}":[${rows.join(',')}],"pagination":{"page":${page},"page_size":${size},"total":${total}}}`,
   };
 }
 

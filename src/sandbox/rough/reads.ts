@@ -106,6 +106,13 @@ export function isOffered(method: string, path: string, { endpoints }: Quirks): 
   return endpoints === 'all' || specified.some((each) => each.test(`${method} ${path}`));
 }
 
+/** Returns the answer with further members beside its payload. A recorded answer has its own. */
+export function withMembers(body: string, members: Readonly<Record<string, unknown>>): string {
+  const printed = JSON.stringify(members).slice(1, -1);
+  if (printed === '' || body.includes('"api_version"')) return body;
+  return body.replace(/^\{"success":(?:true|false),/, (head) => `${head}${printed},`);
+}
+
 /** Returns the answer with counters that no other answer has. */
 export function withCounters(body: string, read: number, at: number): string {
   const members = `"request_id":"r-${read.toString(36)}","served_at":"${new Date(at).toISOString()}"`;

@@ -196,7 +196,7 @@ export class ServiceAsker {
     const answer = this.#answer(question, status, body);
     if ('unusable' in answer) throw new WrongShape(line(withoutKey(answer.unusable, this.#key), 300));
     if ('refused' in answer) throw new Refusal(refusal(answer.refused.status ?? status, answer.refused, this.#key));
-    return answer;
+    return 'row' in answer ? { ...answer, row: payloadOf(answer.row, body) } : answer;
   }
 
   #answer(question: Question, status: number, body: unknown): AdapterAnswer {
@@ -332,6 +332,20 @@ function refusedProblem(refused: unknown): string | null {
     if (value != null && typeof value !== 'string') return `returns refused.${name} ${kindOf(value)}; expected text`;
   const good = status === undefined || (Number.isInteger(status) && Number(status) >= 400 && Number(status) < 600);
   return good ? null : `returns refused.status ${shown(status)}; expected a status from 400 to 599`;
+}
+
+/** Members of an answer that are about the answer itself. */
+const besidePayload = new Set(['success', 'api_version', 'pagination', 'message']);
+
+/**
+ * Returns the payload of an answer: its row without the members that are about the answer itself. Where the row is the
+ * answer, or was made of its members, these stand in both.
+ */
+export function payloadOf(row: Members, body: unknown): Members {
+  if (!isMembers(body)) return row;
+  const isPayload = ([name, value]: [string, unknown]) => !besidePayload.has(name) || body[name] !== value;
+  const own = Object.entries(row).filter(isPayload);
+  return own.length === Object.keys(row).length ? row : Object.fromEntries(own);
 }
 
 function withToken(request: ServiceRequest, token: string): ServiceRequest {

@@ -79,14 +79,12 @@ function read({ kind }: Question, body: unknown): AdapterAnswer {
       return list(answered(body), kind);
     case 'product':
       return { row: membersIn(answered(body), 'product') };
-    case 'checkout_information': {
-      const { success: _, api_version: __, ...row } = answered(body);
-      return { row };
-    }
+    case 'checkout_information':
+      return { row: answered(body) };
     case 'variants':
       return variants(answered(body));
     case 'availability': {
-      const { success: _, api_version: __, capped_at: covers_to, ...row } = answered(body);
+      const { capped_at: covers_to, ...row } = answered(body);
       return { row, covers_to };
     }
     case 'subscription':
