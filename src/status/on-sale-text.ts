@@ -29,6 +29,7 @@ const names: readonly (readonly [kinds: readonly string[], one: string, several:
   [['date_sold_out'], 'date sold out', 'dates sold out'],
   [['date_back'], 'date back', 'dates back'],
   [['date_added'], 'new date', 'new dates'],
+  // Without those that the exchange rate has moved.
   [['price_changed', 'prices_changed'], 'price', 'prices'],
   [['held'], 'product held', 'products held'],
   [['image_added', 'image_withdrawn', 'image_credit_changed', 'images_changed'], 'image', 'images'],
@@ -38,13 +39,18 @@ const names: readonly (readonly [kinds: readonly string[], one: string, several:
  * Returns the changes of the last hour: `2 dates sold out, 28 prices, 4 others`; null: there were none. A product that
  * was closed and opened again counts once, as opened.
  */
-export function changesText({ changes, kinds, turnover }: LastHour): string | null {
+export function changesText({ changes, kinds, turnover, prices_by_rate }: LastHour): string | null {
   if (changes === 0) return null;
   const counted = (of: readonly string[]) =>
     kinds.filter(({ kind }) => of.includes(kind)).reduce((sum, each) => sum + each.changes, 0);
   const named = [
     ...turnoverNames.map(([of, one, several]) => ({ count: turnover[of], one, several })),
-    ...names.map(([of, one, several]) => ({ count: counted(of), one, several })),
+    ...names.map(([of, one, several]) => ({
+      count: counted(of) - (of.includes('price_changed') ? prices_by_rate : 0),
+      one,
+      several,
+    })),
+    { count: prices_by_rate, one: 'price by the exchange rate', several: 'prices by the exchange rate' },
   ];
   const others = changes - named.reduce((sum, { count }) => sum + count, 0);
   return [...named, { count: others, one: 'other', several: 'others' }]

@@ -35,6 +35,7 @@ export const known: Omit<DaemonStatus, 'conditions'> = {
       { kind: 'date_sold_out', changes: 2 },
       { kind: 'date_back', changes: 1 },
     ],
+    prices_by_rate: 0,
     turnover: { added: 0, returned: 0, withdrawn: 0, closed: 0, reopened: 0, first_filled: 0 },
   },
   images: 60,

@@ -15,7 +15,7 @@ const event: ProductEvent = {
 const image = { ...one, image_key: 'a1', credit: 'Jo' };
 const counts = { checks: 9, wrong: 4, orders: 3, orders_wrong: 2 };
 const move = { ...one, date: '2026-12-05', old: 1000, new: 1250 };
-const moves = { moved: 1, up: 1, down: 0, biggest: [move] };
+const moves = { moved: 1, up: 1, down: 0, by_rate: 0, biggest: [move] };
 
 const report: WeekReport = {
   at,

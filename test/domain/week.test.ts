@@ -109,11 +109,24 @@ describe('what became of a product in a week', () => {
 });
 
 describe('prices', () => {
-  const change = (product_id: number, date: string | null, old: number | null, to: number | null): PriceChange => ({
-    product_id,
-    date,
-    old,
-    new: to,
+  const change = (
+    product_id: number,
+    date: string | null,
+    old: number | null,
+    to: number | null,
+    by_rate: 0 | 1 = 0,
+  ): PriceChange => ({ product_id, date, old, new: to, by_rate });
+
+  it('that the exchange rate alone has moved are counted apart', () => {
+    const moves = priceMovesOf([
+      change(1, null, 100, 101, 1),
+      change(1, '2026-12-01', 10, 11, 1),
+      change(1, '2026-12-01', 11, 12, 1),
+      change(1, '2026-12-02', 10, 11, 1),
+      change(1, '2026-12-02', 11, 20),
+    ]);
+    expect(moves.products).toMatchObject({ moved: 0, by_rate: 1 });
+    expect(moves.dates).toMatchObject({ moved: 1, up: 1, by_rate: 1, products: 1 });
   });
 
   it('moved from the first of a week to the last: what went up and came back did not', () => {
@@ -129,6 +142,7 @@ describe('prices', () => {
       moved: 1,
       up: 0,
       down: 1,
+      by_rate: 0,
       biggest: [{ product_id: 1, date: null, old: 100, new: 90 }],
     });
     expect(moves.dates).toMatchObject({ moved: 2, up: 1, down: 1, products: 2 });

@@ -51,6 +51,7 @@ const mirror = {
     changes: count,
     products: count,
     kinds: z.array(z.object({ kind: text, changes: count })),
+    prices_by_rate: count,
     turnover: z.object({
       added: count,
       returned: count,

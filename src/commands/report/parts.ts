@@ -73,6 +73,11 @@ const parts: readonly {
     says: ({ prices: { products, dates } }) => [
       `Prices of products: ${number(products.moved)} moved, ${number(products.up)} up and ${number(products.down)} down.`,
       `Lowest prices of dates: ${number(dates.moved)} moved, ${number(dates.up)} up and ${number(dates.down)} down, of ${counted(dates.products, 'product')}.`,
+      ...(products.by_rate + dates.by_rate === 0
+        ? []
+        : [
+            `Moved by the exchange rate alone, and not counted above: ${counted(products.by_rate, 'price')} of products, ${number(dates.by_rate)} of dates.`,
+          ]),
     ],
     tables: ({ prices: { products, dates }, currency }) => {
       const money = (amount: number) => moneyText(amount, currency ?? '');

@@ -1,6 +1,7 @@
 import type { Examples } from '../service/unread.ts';
 import type { Dates } from '../time/dates.ts';
 import { isMembers, type Members } from '../values/members.ts';
+import type { PricePair } from './converted-price.ts';
 import type { Variant, VariantGroup } from './variant.ts';
 
 /*
@@ -145,24 +146,51 @@ export function isNoticed(before: DayForm | undefined, after: DayForm | undefine
   return isAvailable(before) !== isAvailable(after) || differ(before, after, most ?? Number.POSITIVE_INFINITY);
 }
 
+/** Returns the prices of two dates that differ in nothing else; null: they differ in more, or there are none. */
+export function pricePairs(
+  before: DayForm | undefined,
+  after: DayForm | undefined,
+  most: number | null,
+): PricePair[] | null {
+  if (before === undefined || after === undefined || isAvailable(before) !== isAvailable(after)) return null;
+  if (differ(before, after, most ?? Number.POSITIVE_INFINITY, [restriction])) return null;
+  const pairs: PricePair[] = [];
+  for (const [index, slot] of before[2].entries())
+    for (const [place, offer] of slot[2].entries()) {
+      const its = after[2][index]?.[2][place];
+      for (const amount of amounts) {
+        const [was, is] = [offer[amount] ?? null, its?.[amount] ?? null];
+        if (was !== null && is !== null) pairs.push([was, is]);
+        else if (was !== is) return null;
+      }
+    }
+  return pairs.length === 0 ? null : pairs;
+}
+
 function isAvailable(form: DayForm | undefined): boolean {
   return form !== undefined && summarise(form).available;
 }
 
 /** Compares what views show. Numbers of tickets are compared up to `most`. */
-function differ(before: DayForm | undefined, after: DayForm | undefined, most: number): boolean {
+function differ(
+  before: DayForm | undefined,
+  after: DayForm | undefined,
+  most: number,
+  places: readonly (typeof shownPrices)[number][] = shownPrices,
+): boolean {
   if (before === undefined || after === undefined) return before !== after;
   return differIn(before[2], after[2], (slot, other) => {
     if (slot[0] !== other[0] || upTo(most, slot[1]) !== upTo(most, other[1])) return true;
     return differIn(slot[2], other[2], (offer, its) => {
       if (offer[0] !== its[0] || upTo(most, offer[1]) !== upTo(most, its[1])) return true;
-      return shownPrices.some((place) => (offer[place] ?? null) !== (its[place] ?? null));
+      return places.some((place) => (offer[place] ?? null) !== (its[place] ?? null));
     });
   });
 }
 
 /** Places of the prices and of the pricing restriction in an `Offer`. */
-const shownPrices = [2, 3, 4, 5, 6] as const;
+const [amounts, restriction] = [[2, 3, 4, 5], 6] as const;
+const shownPrices = [...amounts, restriction] as const;
 
 function differIn<Item>(
   items: readonly Item[],
@@ -194,6 +222,8 @@ export interface Tiers {
   readonly near: { readonly days: number; readonly every: number };
   readonly middle: { readonly days: number; readonly every: number };
   readonly far: { readonly every: number };
+  /** Dates beyond the far ones; left out, or with a cadence of null: the far ones reach to the horizon. */
+  readonly beyond?: { readonly days: number; readonly every: number | null };
 }
 
 /** One availability request: days from the venue's today, both included, and the tightest cadence among its dates. */
@@ -202,6 +232,8 @@ export interface Window {
   readonly first_day: number;
   readonly last_day: number;
   readonly every: number;
+  /** Set if it begins beyond the far dates. */
+  readonly beyond?: true;
 }
 
 /**
@@ -213,16 +245,30 @@ export function windows(tiers: Tiers, daysPerRequest: number): Window[] {
   return Array.from({ length: count }, (_, part) => {
     const first_day = part * daysPerRequest;
     const last_day = Math.min(first_day + daysPerRequest, tiers.horizon) - 1;
-    return { part, first_day, last_day, every: cadenceOfDay(tiers, first_day) };
+    const beyond = isBeyond(tiers, first_day) ? ({ beyond: true } as const) : {};
+    return { part, first_day, last_day, every: cadenceOfDay(tiers, first_day), ...beyond };
   });
 }
 
 /** Returns the cadence of the date that lies `day` days after the venue's today. */
 export function cadenceOfDay(tiers: Tiers, day: number): number {
+  const { beyond } = tiers;
+  if (beyond != null && beyond.every !== null && isBeyond(tiers, day)) return beyond.every;
   return tiers[tierOfDay(tiers, day)].every;
 }
 
-/** Returns the tier of the date that lies `day` days after the venue's today. */
+/** Returns the first day beyond the far dates; infinite: there is none within the horizon. */
+export function beyondFrom({ beyond, horizon }: Pick<Tiers, 'beyond' | 'horizon'>): number {
+  return beyond === undefined || beyond.every === null || beyond.days >= horizon
+    ? Number.POSITIVE_INFINITY
+    : beyond.days;
+}
+
+function isBeyond(tiers: Tiers, day: number): boolean {
+  return day >= beyondFrom(tiers);
+}
+
+/** Returns the tier of the date that lies `day` days after the venue's today. What is beyond the far dates counts as far. */
 export function tierOfDay(tiers: Tiers, day: number): Tier {
   if (day < tiers.near.days) return 'near';
   return day < tiers.middle.days ? 'middle' : 'far';
@@ -233,5 +279,5 @@ export function tierOfDay(tiers: Tiers, day: number): Tier {
  * cadence.
  */
 export function tierStarts(tiers: Tiers): number[] {
-  return [0, tiers.near.days, tiers.middle.days].filter((day) => day < tiers.horizon);
+  return [0, tiers.near.days, tiers.middle.days, beyondFrom(tiers)].filter((day) => day < tiers.horizon);
 }

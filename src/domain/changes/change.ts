@@ -28,7 +28,10 @@ export type OlderKind =
    */
   | 'dates_withheld'
   | 'dates_released'
-  /** {currency, old, new}: with a bookable date its lowest price, without one the price of the product; minor units or null. */
+  /**
+   * {currency, old, new}: with a bookable date its lowest price, without one the price of the product; minor units or null.
+   * `by_rate` is true if the exchange rate alone has moved it.
+   */
   | 'price_changed'
   /** {currency, old, new}: state and lowest price of the date; `old` is null if it had none. */
   | 'date_added'
@@ -95,6 +98,11 @@ export function isNewer(kind: ChangeKind): kind is NewerKind {
 
 /** Product id of a change that is about no product. */
 export const noProduct = 0;
+
+/** Returns the member of a change's detail that marks a price moved by the exchange rate alone. */
+export function markByRate(isByRate: boolean): { readonly by_rate?: true } {
+  return isByRate ? { by_rate: true } : {};
+}
 
 /** Members that have a kind of their own, or that are no facts about the product. */
 const told = new Set([

@@ -5,6 +5,8 @@ export interface PriceChange {
   readonly date: string | null;
   readonly old: number | null;
   readonly new: number | null;
+  /** 1: the exchange rate alone has moved it. */
+  readonly by_rate: 0 | 1;
 }
 
 /** Move from the first price in a span of time to its last. */
@@ -19,6 +21,8 @@ export interface Moves {
   readonly moved: number;
   readonly up: number;
   readonly down: number;
+  /** Further ones that the exchange rate alone has moved. */
+  readonly by_rate: number;
   /** The largest by proportion, one per product, the largest first. */
   readonly biggest: readonly PriceMove[];
 }
@@ -41,21 +45,26 @@ export function priceMovesOf(changes: Iterable<PriceChange>): PriceMoves {
   let open: PriceChange | null = null;
   const close = () => {
     if (open === null) return;
-    const { old, new: now, ...of } = open;
-    if (old !== null && now !== null && old !== now)
-      (of.date === null ? products : dates).add({ ...of, old, new: now });
+    const { old, new: now, by_rate, ...of } = open;
+    if (old === null || now === null || old === now) return;
+    const sums = of.date === null ? products : dates;
+    if (by_rate === 1) sums.addByRate();
+    else sums.add({ ...of, old, new: now });
   };
   for (const change of changes) {
     const same: boolean = open !== null && open.product_id === change.product_id && open.date === change.date;
     if (!same) close();
-    open = { ...change, old: same && open !== null ? open.old : change.old };
+    open =
+      same && open !== null
+        ? { ...change, old: open.old, by_rate: open.by_rate === 1 ? change.by_rate : 0 }
+        : { ...change };
   }
   close();
   return { products: products.sum(), dates: { ...dates.sum(), products: dates.products() } };
 }
 
 function tally() {
-  let [up, down] = [0, 0];
+  let [up, down, by_rate] = [0, 0, 0];
   const widest = new Map<number, PriceMove>();
   return {
     add: (move: PriceMove) => {
@@ -64,11 +73,15 @@ function tally() {
       const known = widest.get(move.product_id);
       if (known === undefined || extent(move) > extent(known)) widest.set(move.product_id, move);
     },
+    addByRate: () => {
+      by_rate += 1;
+    },
     products: () => widest.size,
     sum: (): Moves => ({
       moved: up + down,
       up,
       down,
+      by_rate,
       biggest: [...widest.values()]
         .toSorted((a, b) => extent(b) - extent(a) || a.product_id - b.product_id)
         .slice(0, biggestAtMost),

@@ -4,7 +4,7 @@ import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { AnswerMeta, OfProduct } from './dates/answer-meta.ts';
 import { type DateSpanTable, dateSpanTable } from './dates/date-spans.ts';
-import { type DayTable, dayTable } from './dates/days.ts';
+import { type DayTable, datesByRate, dayTable } from './dates/days.ts';
 import { printedPrices } from './dates/printed-prices.ts';
 import { dateSettings } from './dates/stretches.ts';
 
@@ -15,9 +15,12 @@ export interface AvailabilityTables
   /**
    * Stores an answer, priced by whom its variants are for: store those first. Days that are stored as
    * they are now are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
-   * would notice it, `added`: days that had no row.
+   * would notice it, `byRate`: how many of these the exchange rate alone has changed, `added`: days that had no row.
    */
-  store(read: AnswerMeta, answer: AvailabilityAnswer): { changed: number; noticed: string[]; added: number };
+  store(
+    read: AnswerMeta,
+    answer: AvailabilityAnswer,
+  ): { changed: number; noticed: string[]; byRate: number; added: number };
   /**
    * Stores as sold out in another currency the dates of a range that are sold out in that of the read, as far as they
    * were read there before it. Returns how many.
@@ -36,13 +39,14 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
   const store: AvailabilityTables['store'] = (read, answer) => {
     const { product_id, currency, from } = read;
     const { covered_to: to, max_tickets_per_order, variants, uncounted = new Set() } = answer;
-    const counts = { changed: 0, noticed: [] as string[], added: 0 };
+    const counts = { changed: 0, noticed: [] as string[], byRate: 0, added: 0 };
     if (to < from) return counts;
     const stored = new Map(days.stored({ product_id, currency }, from, to).map((day) => [day.date, day]));
     const { isNewer, limitBefore, put } = spans.spansIn(read, to, [...stored.values()]);
     const variant_ids = JSON.stringify(variants.map(({ variant_id }) => variant_id));
     const dates = datesBetween(from, to).filter((date) => !isNewer(date));
-    const dated = { ...read, ...settingOf(product_id), most: max_tickets_per_order };
+    const setting = { ...read, ...settingOf(product_id), most: max_tickets_per_order };
+    const dated = { ...setting, byRate: datesByRate(stored.values(), answer.days, setting) };
     const moved: string[] = [];
     for (const [date, window_id] of put({ max_tickets_per_order, variant_ids }, dates, uncounted)) {
       const before = stored.get(date);
@@ -55,6 +59,7 @@ export function availabilityTables(db: Writes, changes: ChangeTable): Availabili
       if (before === undefined) counts.added += 1;
       else counts.changed += 1;
       if (noticed) counts.noticed.push(date);
+      if (noticed && dated.byRate.has(date)) counts.byRate += 1;
     }
     if (moved.length > 0 && dated.shut < 3)
       changes.add({ product_id, kind: 'slots_changed', detail: { currency, dates: moved } }, read);

@@ -1,4 +1,5 @@
 import type { Instant } from '../../clock.ts';
+import { isConverted, noRate, rateDifference } from '../../domain/catalogue/converted-price.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Looks } from '../../domain/schedule/signal.ts';
 import type { Bound, Writes } from '../../sqlite/statements.ts';
@@ -34,6 +35,7 @@ export interface ProductPorts {
 
 export function productTables(db: Writes, ports: ProductPorts): ProductTables {
   const { changes } = ports;
+  const reads = productReads(db);
   const rows = productRows(db, ports);
   const texts = productTexts(db, ports);
   const prices = productPrices(db, changes);
@@ -48,8 +50,19 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
     };
     // Further editions only add to what a primary read has found.
     if ((language !== primary.language || currency !== primary.currency) && row === null)
-      return { outcome: 'late', ...kept, detail_doubted: false, repriced: false, fields: [], before_at: null };
+      return {
+        outcome: 'late',
+        ...kept,
+        detail_doubted: false,
+        repriced: false,
+        by_rate: false,
+        fields: [],
+        before_at: null,
+      };
     const earlier = changes.added();
+    const rate = isConverted(entry.document, currency)
+      ? rateDifference(reads.said({ ...read, product_id: entry.product_id }).document, entry.document, currency)
+      : noRate;
     const primarily = language === primary.language && currency === primary.currency;
     const { differing: columns, ...status } = primarily
       ? rows.store(entry, read)
@@ -59,14 +72,17 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
       currency === primary.currency && read.onlySaleAndImages !== true ? texts.store(entry, read) : noTextChange;
     // A withdrawn product is not shown, and `product_returned` reports all of one that comes back.
     const known = row === null || row.withdrawn_at !== null ? 'added' : 'known';
-    const price = language === primary.language && read.onlySaleAndImages !== true && prices.store(entry, read, known);
+    const price =
+      language === primary.language && read.onlySaleAndImages !== true && prices.store(entry, read, known, rate.prices);
     const told = changes.added() > earlier;
     if (known === 'known')
       tellFields([...new Set([...text.differing, ...columns])].sort(), { entry, read, text, told });
     const outcome = status.outcome === 'unchanged' && (text.changed || price) ? 'changed' : status.outcome;
-    const { fields, before_at } = text;
-    const detail_doubted = text.changed && source === 'list';
-    return { ...status, outcome, detail_doubted, repriced: price, fields, before_at };
+    const { before_at } = text;
+    const by_rate = rate.alone && status.outcome === 'unchanged';
+    const fields = rate.alone ? [] : text.fields;
+    const detail_doubted = text.changed && source === 'list' && !rate.alone;
+    return { ...status, outcome, detail_doubted, repriced: price && !rate.prices, by_rate, fields, before_at };
   }
 
   /**
@@ -92,7 +108,7 @@ export function productTables(db: Writes, ports: ProductPorts): ProductTables {
         .where('product_id', '=', product_id),
   );
   return {
-    ...productReads(db),
+    ...reads,
     store,
     close: rows.close,
     signalled: (product_id, looks) => {

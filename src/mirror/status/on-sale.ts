@@ -32,6 +32,8 @@ export interface LastHour {
   /** Number of products that changed. */
   readonly products: number;
   readonly kinds: readonly { readonly kind: string; readonly changes: number }[];
+  /** Number of prices among the changes that the exchange rate alone has moved. */
+  readonly prices_by_rate: number;
   /** Numbers of products, each as it stood at the end of the hour, like in the report on a week. */
   readonly turnover: Readonly<Record<keyof Turnover, number>> & {
     /** Found by the first fill, and so not new. */
@@ -143,6 +145,12 @@ export function lastHour(db: Reads): (now: Instant) => LastHour {
       .orderBy('changes', 'desc')
       .orderBy('kind'),
   );
+  const byRate = db.values((asked: Bound<Pick<Asked, 'now'>>) =>
+    recent(asked)
+      .select(({ fn }) => fn.countAll<number>().as('prices'))
+      .where('kind', 'in', ['price_changed', 'prices_changed'])
+      .where((of) => sql<boolean>`json_extract(${of.ref('detail')}, '$.by_rate') is not null`),
+  );
   const filled = db.values(() => query.selectFrom('_mirror').select('filled_at'));
   const events = db.rows((asked: Bound<Pick<Asked, 'now'>>) =>
     recent(asked)
@@ -168,6 +176,7 @@ export function lastHour(db: Reads): (now: Instant) => LastHour {
       changes: found.reduce((sum, { changes }) => sum + changes, 0),
       products: products.get({ now }) ?? 0,
       kinds: found,
+      prices_by_rate: byRate.get({ now }) ?? 0,
     };
   };
 }

@@ -98,6 +98,7 @@ function priceMoves(db: Reads, week: Span): PriceMoves {
       .select((of) => [
         sql<number | null>`json_extract(${of.ref('c.detail')}, '$.old')`.as('old'),
         sql<number | null>`json_extract(${of.ref('c.detail')}, '$.new')`.as('new'),
+        sql<0 | 1>`json_extract(${of.ref('c.detail')}, '$.by_rate') is not null`.as('by_rate'),
       ])
       .where('c.kind', '=', 'price_changed')
       .where('c.at', '>=', from)

@@ -103,7 +103,7 @@ export function productState(
     recommended_alternative_product_id: product.alternative,
     today,
     timezone: product.place.zone,
-    from_price: recordedPrice(product) ?? convert(product.price, currency),
+    from_price: recordedPrice(product) ?? convert(product.price, currency, product.rate),
     prediscount_price: prediscountPrice(product, currency),
     experience_ids: endpoints === 'all' ? product.experience_ids : product.experience_ids.slice(0, 1),
     venue: endpoints === 'all' ? parse(experience(venue_id, [], { language, currency, edits })) : null,

@@ -94,7 +94,7 @@ function printProduct(product: SandboxProduct, asked: string, currency: string, 
   if (product.bare) return JSON.stringify(said(product, entry, ['id', 'timezone', 'images', 'sale_status']));
   const before = prediscountPrice(product, currency);
   const amounts = {
-    price: printAmount(convert(from_price, currency), currency),
+    price: printAmount(convert(from_price, currency, product.rate), currency),
     prediscount_price: before === null ? 'null' : printAmount(before, currency),
     price_in_supplier_currency: printAmount(from_price, 'EUR'),
   };
@@ -103,8 +103,8 @@ function printProduct(product: SandboxProduct, asked: string, currency: string, 
 }
 
 /** Returns the price before a reduction, in the smallest unit of a currency; null: not reduced. */
-export function prediscountPrice({ id, price, recorded }: SandboxProduct, currency: string): number | null {
-  return recorded !== null || id % 4 !== 0 ? null : convert(Math.round(price * 1.25), currency);
+export function prediscountPrice({ id, price, rate, recorded }: SandboxProduct, currency: string): number | null {
+  return recorded !== null || id % 4 !== 0 ? null : convert(Math.round(price * 1.25), currency, rate);
 }
 
 function whereabouts({ id, place, title, city_id, experience_ids }: SandboxProduct) {

@@ -103,7 +103,7 @@ function offersOf(
   currency: string,
 ): CalendarOffer[] {
   return sold.map(({ id, factor }, index) => {
-    const retail_price = convert(Math.round((product.price * factor * percent) / 100), currency);
+    const retail_price = convert(Math.round((product.price * factor * percent) / 100), currency, product.rate);
     const booking_fee = Math.floor(retail_price / 12);
     return {
       variant_id: id,

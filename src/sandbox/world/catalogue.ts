@@ -36,6 +36,8 @@ export interface SandboxProduct {
   /** The origin of its images: scheme, host and port. */
   image_origin: string;
   price: number;
+  /** Factor by which exchange rates have moved since the beginning; absent: 1. */
+  rate?: number;
   /** The price that its reads show, if it differs from `price`. */
   readonly from_price?: number;
   /** True: its reads show `null` for its images. */

@@ -15,10 +15,10 @@ export function isCurrency(code: string): boolean {
   return Object.hasOwn(currencies, code);
 }
 
-/** Converts euro cents into the smallest unit of a currency. */
-export function convert(cents: number, code: string): number {
+/** Converts euro cents into the smallest unit of a currency. `moved`: by which factor the rates of all others have moved. */
+export function convert(cents: number, code: string, moved = 1): number {
   const { rate, decimals } = currencies[code] ?? { rate: 1, decimals: 2 };
-  return Math.round((cents * rate * 10 ** decimals) / 100);
+  return Math.round((cents * rate * (code === 'EUR' ? 1 : moved) * 10 ** decimals) / 100);
 }
 
 /** Returns an amount as JSON. Whole amounts appear as an integer or with a zero after the point, as in the service. */

@@ -1,6 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
+import { mostRateMove } from '../../domain/catalogue/converted-price.ts';
 import {
   type Covered,
   type WindowRequest,
@@ -17,6 +18,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { type CountedDates, judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
+import { signalOf } from '../records/beliefs.ts';
 import type { Commit, Sync, SyncPorts, UnreadFailure } from '../records/context.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -150,6 +152,8 @@ class WindowRead {
   /** True: a stored answer changed the mirror. `#noticed` has the dates whose change a shopper would notice. */
   #changed = false;
   readonly #noticed: string[] = [];
+  /** How many of these the exchange rate alone has changed: no change of the product. */
+  #byRate = 0;
   /** Members that its answers had and that cannot be read, with an example of each. */
   readonly #unread = new Map<string, UnreadValue>();
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
@@ -289,7 +293,8 @@ class WindowRead {
     this.#times = verdict.times ?? this.#times;
     this.#counted = verdict.counted;
     this.#look = soonest([this.#look, verdict.next]);
-    const { changed, noticed } = this.#storeDays(reading, dates.from);
+    const { changed, noticed, byRate } = this.#storeDays(reading, dates.from);
+    this.#byRate += byRate;
     this.#changed ||= changed;
     this.#noticed.push(...noticed);
     if (reading.kind === 'read') reading.stored?.(changed);
@@ -333,7 +338,7 @@ class WindowRead {
       sent_at,
       called_at: this.#called_at ?? sent_at,
       changed: this.#changed,
-      noticed: this.#noticed.length > 0,
+      noticed: this.#noticed.length > this.#byRate,
       body_hash: this.#body_hash,
       cadence: window.every,
       product,
@@ -347,7 +352,10 @@ class WindowRead {
     release(ports, record, { sent_at, off_before });
   }
 
-  #storeDays(reading: Answered, from: string): { readonly changed: boolean; readonly noticed: readonly string[] } {
+  #storeDays(
+    reading: Answered,
+    from: string,
+  ): { readonly changed: boolean; readonly noticed: readonly string[]; readonly byRate: number } {
     const { mirror, policy } = this.#ports;
     const { product_id, edition: currency, part, due_reason: reason } = this.#record;
     const meta = this.#metaOf(reading, from);
@@ -361,7 +369,7 @@ class WindowRead {
         today,
         tiers: meta.tiers,
       });
-      return { changed: false, noticed: [] };
+      return { changed: false, noticed: [], byRate: 0 };
     }
     const [language] = policy.extent.languages;
     const stale_at = instant(sent_at + policy.of(this.#product.category).cadence.variants);
@@ -391,6 +399,8 @@ class WindowRead {
     return {
       changed: days.changed > 0 || others,
       noticed: others && days.noticed.length === 0 ? [from] : days.noticed,
+      // Other variants are a change of the product, whatever the rate has moved.
+      byRate: others ? 0 : days.byRate,
     };
   }
 
@@ -399,7 +409,29 @@ class WindowRead {
     const { product_id, edition: currency, due_reason: reason } = this.#record;
     const { availability: tiers } = policy.of(this.#product.category).cadence;
     const [{ today }, readBefore, now] = [this.#window, this.#readBefore, clock.now()];
-    return { product_id, currency, from, sent_at, now, hash, today, tiers, reason, readBefore };
+    return {
+      product_id,
+      currency,
+      from,
+      sent_at,
+      now,
+      hash,
+      today,
+      tiers,
+      reason,
+      readBefore,
+      ...this.#rateOf(sent_at),
+    };
+  }
+
+  /** Returns by how much the exchange rate may have moved the prices since the last read. */
+  #rateOf(sent_at: Instant): Pick<AnswerMeta, 'mostRateMove'> {
+    const { product_id, edition: currency, fetched_at } = this.#record;
+    if (fetched_at === null || fetched_at >= sent_at) return {};
+    // The list has shown another price of the supplier since.
+    if (signalOf(this.#product, instant(fetched_at), sent_at) !== null) return {};
+    const own = this.#ports.mirror.catalogue.products.supplierCurrency(product_id);
+    return own === null || own === currency ? {} : { mostRateMove: mostRateMove(sent_at - fetched_at) };
   }
 
   /**

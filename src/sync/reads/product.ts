@@ -92,6 +92,7 @@ export function storeProductDetail(
     sent_at,
     called_at,
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
+    ...(stored.by_rate ? { noticed: false } : {}),
     body_hash: hash,
     cadence: every,
     sooner: soonest([further ? null : (announced ?? reopening), verdict.next]),

@@ -20,4 +20,6 @@ export interface AnswerMeta {
   readonly reason: DueReason;
   /** True if any date of its window was read before. The change feed does not report dates that a first read adds. */
   readonly readBefore: boolean;
+  /** Share by which the exchange rate may have moved its prices since the last read; left out: they are not converted. */
+  readonly mostRateMove?: number;
 }

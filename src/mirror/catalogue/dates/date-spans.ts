@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../../clock.ts';
-import { cadenceOfDay, type Tiers, tierStarts } from '../../../domain/catalogue/availability.ts';
+import { beyondFrom, cadenceOfDay, type Tiers, tierStarts } from '../../../domain/catalogue/availability.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { addDays, daysBetween } from '../../../domain/time/dates.ts';
 import { type Bound, type ExpressionBuilder, pick, sql, type Writes } from '../../../sqlite/statements.ts';
@@ -245,27 +245,42 @@ function asked(db: Writes): Pick<DateSpanTable, 'confirm' | 'moveStaleAt' | 'was
 interface TierBounds {
   readonly middle_from: string;
   readonly far_from: string;
+  readonly beyond_from: string;
   readonly near: number;
   readonly middle: number;
   readonly far: number;
+  readonly beyond: number;
 }
 
-function tierBounds({ near, middle, far }: Tiers, today: string): TierBounds {
-  const [middle_from, far_from] = [addDays(today, near.days), addDays(today, middle.days)];
-  return { middle_from, far_from, near: near.every, middle: middle.every, far: far.every };
+/** After every date. */
+const never = '9999-12-31';
+
+function tierBounds(tiers: Tiers, today: string): TierBounds {
+  const { near, middle, far } = tiers;
+  const beyond = beyondFrom(tiers);
+  return {
+    ...{ middle_from: addDays(today, near.days), far_from: addDays(today, middle.days) },
+    beyond_from: Number.isFinite(beyond) ? addDays(today, beyond) : never,
+    ...{ near: near.every, middle: middle.every, far: far.every, beyond: cadenceOfDay(tiers, beyond) },
+  };
 }
 
 type OfSpan = ExpressionBuilder<Schema, 'date_window'>;
 
 /** Returns the cadence of a stored span: that of the tier of its first date. */
-function cadenceOfSpan(of: OfSpan, { middle_from, far_from, near, middle, far }: Bound<TierBounds>) {
+function cadenceOfSpan(
+  of: OfSpan,
+  { middle_from, far_from, beyond_from, near, middle, far, beyond }: Bound<TierBounds>,
+) {
   return of
     .case()
     .when('from_date', '<', middle_from)
     .then(near)
     .when('from_date', '<', far_from)
     .then(middle)
-    .else(far)
+    .when('from_date', '<', beyond_from)
+    .then(far)
+    .else(beyond)
     .end();
 }
 

@@ -1,7 +1,8 @@
 import { instant } from '../../../clock.ts';
-import { type DayForm, isNoticed, otherOffers } from '../../../domain/catalogue/availability.ts';
+import { type DayForm, isNoticed, otherOffers, pricePairs } from '../../../domain/catalogue/availability.ts';
+import { movedByRate } from '../../../domain/catalogue/converted-price.ts';
 import { timesLeft } from '../../../domain/catalogue/passed-times.ts';
-import type { ChangeKind } from '../../../domain/changes/change.ts';
+import { type ChangeKind, markByRate } from '../../../domain/changes/change.ts';
 import { minutesPassed, venueInstants } from '../../../domain/time/venue-clock.ts';
 import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -25,7 +26,13 @@ const printedColumns = ['lowest_adult_price', 'price_variant_type'] as const;
  * `most`: how many tickets one may order; null: the service names no limit. `window_id`: the span (date-spans.ts) that the
  * date is in now.
  */
-type DayRead = AnswerMeta & DateSetting & { readonly most: number | null; readonly window_id: number };
+type DayRead = AnswerMeta &
+  DateSetting & {
+    readonly most: number | null;
+    readonly window_id: number;
+    /** Dates of the answer that differ only by the exchange rate. */
+    readonly byRate: ReadonlySet<string>;
+  };
 
 /** Difference between a read date and the stored one. */
 interface DayStored {
@@ -135,9 +142,42 @@ export function dayTable(db: Writes, changes: ChangeTable): DayTable {
 }
 
 function isSeen(date: string, before: DayForm | undefined, after: DayForm | undefined, read: DayRead): boolean {
-  if (date > read.today) return isNoticed(before, after, read.most);
-  const passed = minutesPassed(read.timezone, date, read.now);
-  return isNoticed(timesLeft(before, passed), timesLeft(after, passed), read.most);
+  const [was, is] = leftOf(date, [before, after], read);
+  return isNoticed(was, is, read.most);
+}
+
+type Forms = readonly [before: DayForm | undefined, after: DayForm | undefined];
+
+/** Returns a stored and a read date without the times that have begun. */
+function leftOf(
+  date: string,
+  [before, after]: Forms,
+  { today, timezone, now }: Pick<DayRead, 'today' | 'timezone' | 'now'>,
+): Forms {
+  if (date > today) return [before, after];
+  const passed = minutesPassed(timezone, date, now);
+  return [timesLeft(before, passed), timesLeft(after, passed)];
+}
+
+/** Returns the dates of an answer that differ from the stored ones only by the exchange rate. */
+export function datesByRate(
+  stored: Iterable<StoredDay>,
+  answer: ReadonlyMap<string, DayForm>,
+  read: AnswerMeta & Pick<DayRead, 'timezone' | 'most'>,
+): ReadonlySet<string> {
+  const { mostRateMove: most } = read;
+  if (most === undefined) return new Set();
+  const priced = [...stored].flatMap(({ date, window_id, slots, rest }) => {
+    if (slots === null || rest === null) return [];
+    const pairs = pricePairs(...leftOf(date, [formOf({ slots, rest }), answer.get(date)], read), read.most);
+    return pairs === null ? [] : [{ date, window_id, pairs }];
+  });
+  // Those that were read together last have moved together: another window may have brought the last date of this one.
+  return new Set(
+    [...Map.groupBy(priced, ({ window_id }) => window_id).values()].flatMap((dates) =>
+      movedByRate(dates, most).map(({ date }) => date),
+    ),
+  );
 }
 
 /**
@@ -153,12 +193,13 @@ function differsUntold(was: Shown, is: Shown, told: ChangeKind | null): boolean 
 function tellDay(
   changes: ChangeTable,
   { product_id, currency, date }: DateKey,
-  { was, is, read }: { readonly was: Shown; readonly is: Shown; readonly read: AnswerMeta },
+  { was, is, read }: { readonly was: Shown; readonly is: Shown; readonly read: DayRead },
 ): ChangeKind | null {
   const kind = dayChange(was, is);
   if (kind === null) return null;
   const sideOf = kind === 'price_changed' ? (shown: Shown) => shown?.lowest_price ?? null : stateOf;
-  changes.add({ product_id, kind, date, detail: { currency, old: sideOf(was), new: sideOf(is) } }, read);
+  const detail = { currency, old: sideOf(was), new: sideOf(is), ...markByRate(read.byRate.has(date)) };
+  changes.add({ product_id, kind, date, detail }, read);
   return kind;
 }
 

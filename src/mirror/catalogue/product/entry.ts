@@ -25,8 +25,10 @@ export interface StoredProduct {
   readonly is: SaleStatus;
   /** Effect of the read on the sale: `back` on sale after being off sale, still `on` sale, or neither. */
   readonly sale: 'back' | 'on' | 'neither';
-  /** True if the price differs from that of the last read. */
+  /** True if the price differs from that of the last read, by more than the exchange rate. */
   readonly repriced: boolean;
+  /** True if it differs from the last read of the same kind only by the exchange rate: that is no change of the product. */
+  readonly by_rate: boolean;
   /** A list entry has changed, so the single-product read stored over it may be outdated too. */
   readonly detail_doubted: boolean;
   /** Members of the document that differ from the last read of the same kind, and when that was sent; null: there was none. */

@@ -1,5 +1,6 @@
 import { instant } from '../../../clock.ts';
 import type { ProductEntry } from '../../../domain/catalogue/product.ts';
+import { markByRate } from '../../../domain/changes/change.ts';
 import { mayReplace } from '../../../domain/schedule/record.ts';
 import { type Bound, pick, type Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable } from '../../changes/changes.ts';
@@ -17,7 +18,7 @@ export const atLast = instant(8_640_000_000_000_000);
 /** The price from which a product is sold, by currency. */
 export interface ProductPrices {
   /** Returns whether it is another one, or the first. */
-  store(entry: ProductEntry, read: ProductRead, product: 'added' | 'known'): boolean;
+  store(entry: ProductEntry, read: ProductRead, product: 'added' | 'known', isByRate: boolean): boolean;
 }
 
 /** The columns that the list brings: the same in all rows of a product in a currency. */
@@ -53,7 +54,7 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
   );
   const add = db.change(insertPrice);
   return {
-    store: ({ product_id, from_price, prediscount_price = null }, read, product) => {
+    store: ({ product_id, from_price, prediscount_price = null }, read, product, isByRate) => {
       const { currency, sent_at, stale_at } = read;
       const stored = one.get({ product_id, currency });
       // `checked_at` is null in a row made from dates alone: the list has brought no price yet.
@@ -73,7 +74,7 @@ export function productPrices(db: Writes, changes: ChangeTable): ProductPrices {
       const other = row?.from_price !== from_price;
       if (!other && row.prediscount_price === prediscount_price) return false;
       if (product === 'added') return true;
-      const detail = { currency, old: row?.from_price ?? null, new: from_price };
+      const detail = { currency, old: row?.from_price ?? null, new: from_price, ...markByRate(isByRate) };
       if (row !== undefined && other) changes.add({ product_id, kind: 'price_changed', detail }, read);
       if (row === undefined || currency !== read.primary.currency)
         changes.add({ product_id, kind: 'prices_changed', detail }, read);

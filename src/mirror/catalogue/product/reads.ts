@@ -1,6 +1,6 @@
 import type { Instant } from '../../../clock.ts';
 import type { SaleStatus } from '../../../domain/catalogue/product.ts';
-import { type Bound, listed, type Reads } from '../../../sqlite/statements.ts';
+import { type Bound, listed, type Reads, sql } from '../../../sqlite/statements.ts';
 import { query } from '../../sql/sql.ts';
 import { hasDynamicPricing, ofPrimaryText, primaryTitle } from '../of-product.ts';
 
@@ -51,6 +51,8 @@ export interface ProductReads {
   isVisible(product_id: number): boolean;
   /** Returns what the last read of a kind said of a product in a language, and what it costs from in a currency; null: nothing. */
   said(of: SaidBy): { readonly document: string | null; readonly from_price: number | null };
+  /** Returns the currency in which a product's supplier sets its prices; null: it is not known. */
+  supplierCurrency(product_id: number): string | null;
   /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null;
   /** Returns the key of the first image of a product that stands; null: there is none. */
@@ -88,13 +90,22 @@ export function productReads(db: Reads): ProductReads {
 
 function singleProducts(
   db: Reads,
-): Pick<ProductReads, 'find' | 'isVisible' | 'said' | 'shown' | 'firstImage' | 'countImages'> {
+): Pick<ProductReads, 'find' | 'isVisible' | 'said' | 'supplierCurrency' | 'shown' | 'firstImage' | 'countImages'> {
   const texts = db.rows(({ product_id, language }: Bound<Pick<SaidBy, 'product_id' | 'language'>>) =>
     query
       .selectFrom('_product_text')
       .select(['list_document', 'detail_document'])
       .where('product_id', '=', product_id)
       .where('language', '=', language),
+  );
+  const supplier = db.values(({ product_id }: Bound<OfProduct>) =>
+    ofPrimaryText(product_id).select((of) =>
+      sql<
+        string | null
+      >`json_extract(coalesce(${of.ref('t.list_document')}, ${of.ref('t.detail_document')}), '$.supplier_currency')`.as(
+        'currency',
+      ),
+    ),
   );
   const price = db.values(({ product_id, currency }: Bound<Pick<SaidBy, 'product_id' | 'currency'>>) =>
     query
@@ -175,6 +186,7 @@ function singleProducts(
       document: texts.get(of)?.[`${source}_document`] ?? null,
       from_price: price.get(of) ?? null,
     }),
+    supplierCurrency: (product_id) => supplier.get({ product_id }) ?? null,
     shown: (product_id) => {
       const row = shown.get({ product_id });
       return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
@@ -192,7 +204,10 @@ function offSale(db: Reads): Pick<ProductReads, 'datesOffAt'> {
 
 function visibleProducts(
   db: Reads,
-): Omit<ProductReads, 'find' | 'datesOffAt' | 'isVisible' | 'said' | 'shown' | 'firstImage' | 'countImages'> {
+): Omit<
+  ProductReads,
+  'find' | 'datesOffAt' | 'isVisible' | 'said' | 'supplierCurrency' | 'shown' | 'firstImage' | 'countImages'
+> {
   const visible = query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null);
   const all = db.values(() => visible.orderBy('product_id'));
   const after = db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
