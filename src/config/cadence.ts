@@ -8,7 +8,7 @@ import {
   type UntieredResource,
   untieredResources,
 } from '../domain/schedule/resources.ts';
-import { duration, durationIfSet, printDuration } from './units.ts';
+import { duration, durationIfSet, optionalDuration, printDuration } from './units.ts';
 import { always, alwaysOfList, eachOnce, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
 
 const monthly = { min: '1h', max: '28d' } as const;
@@ -25,7 +25,10 @@ const availability = section({
   middle: section({ days: whole(31, ...daysAhead), every: duration('12h', tier) }).describe(
     'Up to a month ahead. Those in one request with near dates are read as often as near dates; this says when they are stale.',
   ),
-  far: section({ every: duration('24h', tier) }).describe('The rest of the horizon.'),
+  far: section({ every: duration('24h', tier) }).describe('The rest of the horizon, or up to beyond.days.'),
+  beyond: section({ days: whole(92, ...daysAhead), every: optionalDuration(tier) }).describe(
+    'The dates from beyond.days on; null: they are far dates.',
+  ),
 }).superRefine((value, context) => {
   const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];
   const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path, 'days'], message });
@@ -33,6 +36,8 @@ const availability = section({
   if (typeof middle !== 'number') return;
   if (typeof near === 'number' && near >= middle)
     refuse('near', `is too far ahead; expected fewer than middle.days (${middle})`);
+  if (typeof value.beyond?.days === 'number' && middle >= value.beyond.days)
+    refuse('beyond', `is not beyond the middle dates; expected more than middle.days (${middle})`);
   if (typeof horizon === 'number' && middle > horizon)
     refuse('middle', `is beyond the horizon; expected at most ${horizon}`);
 }, always);
@@ -73,7 +78,10 @@ const ownCadences = {
   ...keyed(['products', ...textResources] as const, (name) => durationIfSet(limitsOf(name))),
   images: durationIfSet(imageLimit),
   availability: z
-    .strictObject({ near: everyIfSet, middle: everyIfSet, far: everyIfSet }, { error: 'expected keys and values' })
+    .strictObject(
+      { near: everyIfSet, middle: everyIfSet, far: everyIfSet, beyond: everyIfSet },
+      { error: 'expected keys and values' },
+    )
     .optional(),
 };
 

@@ -33,7 +33,7 @@ function address({ service }: Config): string[] {
 }
 
 function cadence({ cadence }: Config): string[] {
-  const { near, middle, far } = cadence.availability;
+  const { near, middle, far, beyond } = cadence.availability;
   const slower = (key: string, every: number, than: string, other: number) =>
     when(
       every > other,
@@ -42,6 +42,12 @@ function cadence({ cadence }: Config): string[] {
   return [
     ...slower('cadence.availability.near.every', near.every, 'cadence.availability.middle.every', middle.every),
     ...slower('cadence.availability.middle.every', middle.every, 'cadence.availability.far.every', far.every),
+    ...slower(
+      'cadence.availability.far.every',
+      far.every,
+      'cadence.availability.beyond.every',
+      beyond.every ?? far.every,
+    ),
     ...(['products', ...dynamicResources] as const).flatMap((name) =>
       slower(`cadence.dynamic_pricing.${name}`, cadence.dynamic_pricing[name], `cadence.${name}`, cadence[name]),
     ),

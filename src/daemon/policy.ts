@@ -57,7 +57,7 @@ function extentOf(
 
 /** Returns the cadence of a category: its own settings over the general ones. */
 function cadenceOfCategory({ cadence }: Config, { cadence: own = {}, horizon }: Category): StaleAfter {
-  const { near, middle, far } = cadence.availability;
+  const { near, middle, far, beyond } = cadence.availability;
   const { availability: tiers, ...resources } = own;
   return {
     ...cadence,
@@ -71,6 +71,7 @@ function cadenceOfCategory({ cadence }: Config, { cadence: own = {}, horizon }: 
       near: { ...near, every: tiers?.near?.every ?? near.every },
       middle: { ...middle, every: tiers?.middle?.every ?? middle.every },
       far: { every: tiers?.far?.every ?? far.every },
+      beyond: { ...beyond, every: tiers?.beyond?.every ?? beyond.every },
     },
   };
 }

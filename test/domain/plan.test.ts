@@ -53,6 +53,24 @@ describe('a plan', () => {
     expect(line('looks at products off sale')).toBeCloseTo(400, 0);
   });
 
+  it('reads dates from day 92 on every 8 days where that is configured, and else as often as far ones', () => {
+    const callsOf = (beyond: { days: number; every: number | null }, horizon = 365) => {
+      const [group] = catalogue.groups;
+      if (group === undefined) throw new Error('there is a group');
+      const own = windows({ ...tiers, horizon, beyond }, 31);
+      const lines = planOf({ ...catalogue, groups: [{ ...group, on_sale: 7494, windows: own }] });
+      return ['far dates', 'dates beyond the far ones'].map(
+        (what) => lines.find((each) => each.what === what)?.calls_per_day ?? 0,
+      );
+    };
+    expect(callsOf({ days: 92, every: null })).toEqual([(7494 * 11) / 0.99, 0]);
+    const [far = 0, beyond = 0] = callsOf({ days: 92, every: 8 * day });
+    expect(far).toBeCloseTo((7494 * 2) / 0.99, 6);
+    expect(beyond).toBeCloseTo((7494 * 9) / 8 / 0.99, 6);
+    // Within the horizon there is nothing beyond.
+    expect(callsOf({ days: 92, every: 8 * day }, 92)[1]).toBe(0);
+  });
+
   it('walks the list of tags once a week in each language, page by page, and in no further currency', () => {
     const tagged = { ...catalogue, tags: 201, resources: new Set([...catalogue.resources, 'tags'] as const) };
     const tags = (other: object) => planOf({ ...tagged, ...other }).find(({ what }) => what === 'tags');

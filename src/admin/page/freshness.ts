@@ -42,7 +42,7 @@ export function nearFirst(freshness: readonly Freshness[]): readonly Freshness[]
   return freshness.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier));
 }
 
-const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', null];
+const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', 'beyond', null];
 
 /** Draws fresh, stale and expired as parts of one bar, beside their numbers. */
 function shares({ records, fresh, stale, expired }: Freshness): Html {

@@ -131,9 +131,10 @@ function addDates(
   { on_sale, off_sale, windows, cadence }: Group,
   { currencies }: Catalogue,
 ): void {
-  for (const { part, every } of windows) {
+  for (const { part, every, beyond } of windows) {
     const lane = part === 0 ? 'near' : 'far';
-    add.onSale(lane, part === 0 ? 'near and middle dates' : 'far dates', on_sale * currencies, every);
+    const what = part === 0 ? 'near and middle dates' : beyond === true ? 'dates beyond the far ones' : 'far dates';
+    add.onSale(lane, what, on_sale * currencies, every);
     add.offSale(lane, 'dates of products off sale', off_sale * currencies, cadence.products);
   }
 }

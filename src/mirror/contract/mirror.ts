@@ -101,7 +101,11 @@ export const freshness = table(
       {},
       'What is read.',
     ),
-    tier: words(['near', 'middle', 'far'], { null: 'the resource has none' }, 'How far ahead the dates are.'),
+    tier: words(
+      ['near', 'middle', 'far', 'beyond'],
+      { null: 'the resource has none' },
+      'How far ahead the dates are; beyond: further than the far ones, where they have a cadence of their own.',
+    ),
     records: integer({}, 'All records.'),
     fresh: integer({}, 'Records within their cadence.'),
     stale: integer({}, 'Records past it or never read, and lists that leave out rows that they count.'),

@@ -1,3 +1,4 @@
+import { beyondFrom, cadenceOfDay } from '../../domain/catalogue/availability.ts';
 import type { Offered } from '../../domain/schedule/record-kinds.ts';
 import { type Resource, resources, type UntieredResource, untieredResources } from '../../domain/schedule/resources.ts';
 import { type Bound, pick, sql, type Writes } from '../../sqlite/statements.ts';
@@ -103,6 +104,7 @@ const lastPart = 400;
 
 function targets(cadence: StaleAfter, offered: Offered, daysPerRequest: number): Tables['_target'][] {
   const { near, middle, far, horizon } = cadence.availability;
+  const beyond = beyondFrom(cadence.availability);
   const tier = (name: string, target_ms: number, from: number, to: number) => ({
     resource: 'availability',
     tier: name,
@@ -121,7 +123,10 @@ function targets(cadence: StaleAfter, offered: Offered, daysPerRequest: number):
   const tiers = [
     tier('near', near.every, 0, near.days),
     ...(horizon > near.days ? [tier('middle', middle.every, near.days, middle.days)] : []),
-    ...(horizon > middle.days ? [tier('far', far.every, middle.days, Number.POSITIVE_INFINITY)] : []),
+    ...(horizon > middle.days ? [tier('far', far.every, middle.days, beyond)] : []),
+    ...(beyond < horizon
+      ? [tier('beyond', cadenceOfDay(cadence.availability, beyond), beyond, Number.POSITIVE_INFINITY)]
+      : []),
   ];
   return [...tiers, ...plain].sort((a, b) => compare(a.resource, b.resource) || compare(a.tier, b.tier));
 }

@@ -1,3 +1,4 @@
+import { beyondFrom, cadenceOfDay } from '../../domain/catalogue/availability.ts';
 import { type Resource, resourceNames, resources } from '../../domain/schedule/resources.ts';
 import type { Plan } from './plan.ts';
 
@@ -25,6 +26,7 @@ export interface DeclaredSettings {
       readonly near: { readonly days: number; readonly every: number };
       readonly middle: { readonly days: number; readonly every: number };
       readonly far: { readonly every: number };
+      readonly beyond?: { readonly days: number; readonly every: number | null };
     };
     readonly covered: Readonly<Record<string, number>>;
     readonly dynamic_pricing: Readonly<Record<string, number>>;
@@ -84,10 +86,12 @@ function managed(endpoint: string, how_often: string): DeclaredEndpoint {
 function cadenceInWords(resource: Resource, cadence: DeclaredSettings['cadence'], announced: boolean): string {
   if (resources[resource].tiers) {
     const { near, middle, far, horizon } = cadence.availability;
+    const beyond = beyondFrom(cadence.availability);
     return [
       `the next ${near.days} days every ${span(near.every)}`,
       `up to ${middle.days} days every ${span(middle.every)}`,
-      ...(horizon > middle.days ? [`up to ${horizon} days every ${span(far.every)}`] : []),
+      ...(horizon > middle.days ? [`up to ${Math.min(horizon, beyond)} days every ${span(far.every)}`] : []),
+      ...(beyond < horizon ? [`up to ${horizon} days every ${span(cadenceOfDay(cadence.availability, beyond))}`] : []),
     ].join(', ');
   }
   const covered = announced ? cadence.covered[resource] : undefined;

@@ -105,10 +105,14 @@ function interestOf({ mirror }: CatalogueFacts): Plan['interest'] {
 
 function whatIf({ policy }: CatalogueFacts, catalogue: Catalogue): [string, Catalogue][] {
   const { cadence, daysPerRequest } = policy;
-  const further = windows({ ...cadence.availability, horizon: longHorizon }, daysPerRequest);
+  const far = { ...cadence.availability, horizon: longHorizon };
+  const further = windows(far, daysPerRequest);
   const longer = catalogue.groups.map((group) =>
     group.windows.length < further.length ? { ...group, windows: further } : group,
   );
+  const beyond = { days: far.beyond?.days ?? 0, every: 8 * dayMs };
+  const seldom = windows({ ...far, beyond }, daysPerRequest);
+  const rarer = catalogue.groups.map((group) => ({ ...group, windows: seldom }));
   const doubled = catalogue.groups.map((group) => ({
     ...group,
     on_sale: 2 * group.on_sale,
@@ -124,6 +128,14 @@ function whatIf({ policy }: CatalogueFacts, catalogue: Catalogue): [string, Cata
   }));
   return [
     [`a horizon of ${longHorizon} days`, { ...catalogue, groups: longer }],
+    ...(far.beyond?.every == null
+      ? [
+          [`the same, every 8 days from day ${beyond.days} on`, { ...catalogue, groups: rarer }] satisfies [
+            string,
+            Catalogue,
+          ],
+        ]
+      : []),
     ['another language', { ...catalogue, languages: catalogue.languages + 1 }],
     ['another currency', { ...catalogue, currencies: catalogue.currencies + 1 }],
     ['subscriptions for all products', { ...catalogue, groups: announced }],
