@@ -3,6 +3,7 @@ import type { ShownDocument } from '../../domain/push/news.ts';
 import type { ChangeType } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
 import { textResources } from '../../domain/schedule/resources.ts';
+import { isMembers, type Members } from '../../domain/values/members.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -150,8 +151,14 @@ function documentsOf(db: Reads): NoticeReads['documentsOf'] {
       .flatMap(({ resource, language, document }) =>
         document === null
           ? []
-          : [{ resource: resource as ShownDocument['resource'], language, document: JSON.parse(document) }],
+          : [{ resource: resource as ShownDocument['resource'], language, document: named(JSON.parse(document)) }],
       );
+}
+
+/** Returns the members of a document by the names that announcements use: the texts of checkout information lie one level down. */
+function named(document: Members): Members {
+  const { additional_information: texts } = document;
+  return isMembers(texts) ? { ...document, ...texts } : document;
 }
 
 const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.changed_at >= n.received_at)`;
