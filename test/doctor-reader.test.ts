@@ -44,7 +44,7 @@ function stopped(): Disposable & { readonly path: string; readonly directory: st
   openMirror(options)[Symbol.dispose]();
   const directory = dirname(options.path);
   if (isRoot) {
-    for (const path of [directory, options.path]) chownSync(path, 0, nogroup);
+    for (const path of [directory, ...filesOf(options.path)]) chownSync(path, 0, nogroup);
     chmodSync(directory, 0o3770);
   }
   return {
@@ -58,9 +58,18 @@ function stopped(): Disposable & { readonly path: string; readonly directory: st
   };
 }
 
+/** A mirror, and the log and its index, which its daemon leaves. */
+const filesOf = (path: string) => [path, `${path}-wal`, `${path}-shm`];
+
 /** Takes these bits from everybody. */
 function deny(path: string, bits: number): void {
   chmodSync(path, statSync(path).mode & 0o7777 & ~(bits * 0o111));
+}
+
+/** A client that may write has closed the file last, and nobody else may make them. */
+function removeSideFiles({ path, directory }: Harness): void {
+  for (const each of ['-wal', '-shm']) rmSync(path + each);
+  deny(directory, 0o2);
 }
 
 async function found(path: string, more: Partial<ReaderQuestion> = {}): Promise<Record<string, Check>> {
@@ -111,17 +120,21 @@ describe('doctor --reader', () => {
       { verdict: 'wrong', found: expect.stringMatching(/^there is no .*mirror\.db$/) },
     ],
     [
-      'says what fails where nothing may be made beside it',
-      ({ directory }) => deny(directory, 0o2),
-      'side files',
-      { verdict: 'wrong', found: expect.stringMatching(/^missing, and .* may not write in .*: every read fails now$/) },
-    ],
-    [
-      'tries nothing that could make it worse',
+      'reads from a directory in which it may not write, where the daemon has stopped in good order',
       ({ directory }) => deny(directory, 0o2),
       'reading',
-      { verdict: 'skipped' },
+      { verdict: 'ok' },
     ],
+    [
+      'says what fails where nothing may be made beside it',
+      removeSideFiles,
+      'side files',
+      {
+        verdict: 'wrong',
+        found: expect.stringMatching(/^missing, and .* may not write in .*: every read fails until the daemon has/),
+      },
+    ],
+    ['tries nothing that could make it worse', removeSideFiles, 'reading', { verdict: 'skipped' }],
     [
       'refuses another database',
       ({ path }) => writeFileSync(path, 'CREATE TABLE t (x);'),
@@ -163,14 +176,13 @@ describe('doctor --reader', () => {
     );
   });
 
-  it('tells that reads fail once the daemon stops, while it still runs', async () => {
+  it('says that a client that may write can remove what it needs, while the daemon runs', async () => {
     using harness = stopped();
     using _ = openMirror(testMirrorOptions(harness.root));
-    if (isRoot) for (const each of ['-wal', '-shm']) chownSync(harness.path + each, 0, nogroup);
     deny(harness.directory, 0o2);
     expect((await found(harness.path))['side files']).toMatchObject({
-      verdict: 'wrong',
-      found: expect.stringMatching(/^there, and .* every read fails while the daemon is stopped$/),
+      verdict: 'ok',
+      found: expect.stringMatching(/^present, .* unless a client that may write closes the file last/),
     });
   });
 
@@ -203,12 +215,13 @@ describe('doctor --reader', () => {
     deny(`${harness.path}-shm`, 0o6);
     expect((await found(harness.path))['side files']).toMatchObject({
       verdict: 'wrong',
-      found: expect.stringMatching(/may not write .*mirror\.db-(wal|shm)/),
+      found: expect.stringMatching(/may not read .*mirror\.db-(wal|shm)/),
     });
   });
 
   it('knows a read-only mount, also as root', needs('unshare'), () => {
     using harness = stopped();
+    for (const each of ['-wal', '-shm']) rmSync(harness.path + each);
     const mounted = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" && shift && exec "$@"';
     const command = [process.execPath, cli, 'doctor', '--reader', '--path', harness.path, '--json'];
     const shell = [
@@ -227,7 +240,7 @@ describe('doctor --reader', () => {
     const { checks } = JSON.parse(execFileSync('unshare', shell, { encoding: 'utf8' })) as { checks: Check[] };
     expect(checks.find(({ name }) => name === 'side files')).toMatchObject({
       verdict: 'wrong',
-      found: expect.stringContaining('is mounted read-only: every read fails'),
+      found: expect.stringContaining('is mounted read-only: every read fails until'),
       advice: expect.stringContaining('snapshot'),
     });
   });
@@ -363,12 +376,14 @@ describe('a storefront of another user, in the group of the daemon', needs('root
   function owned(): Harness {
     const harness = stopped();
     mkdirSync(join(harness.root, 'state'), { mode: 0o700 });
-    for (const path of [harness.directory, harness.path, join(harness.root, 'state')]) chownSync(path, daemon, nogroup);
+    for (const path of [harness.directory, ...filesOf(harness.path), join(harness.root, 'state')])
+      chownSync(path, daemon, nogroup);
     chmodSync(harness.directory, 0o3770);
     return harness;
   }
-  /** Reads while the daemon is down, and is killed: what it made beside the file stays. */
+  /** Reads where a client has removed the side files, and is killed: those that it made stay. */
   async function leaveSideFiles(path: string): Promise<void> {
+    for (const each of ['-wal', '-shm']) rmSync(path + each, { force: true });
     const reader = spawn('setpriv', [
       '--reuid=65534',
       `--regid=${nogroup}`,

@@ -82,34 +82,34 @@ export function sharing(path: string, user: string, kind: MirrorForm): Check {
   return ok(name, `file ${modeOf(file)}, directory ${modeOf(directory)}`);
 }
 
-/** Checks that the reader can use the existing -wal and -shm, or create them. */
+/** Checks that the reader can read the existing -wal and -shm, which the daemon leaves when it stops, or create them. */
 export function sideFiles(path: string, user: string, kind: MirrorForm): Check {
   const name = 'side files';
   if (kind === 'snapshot') return skipped(name, 'not needed');
   const directory = dirname(path);
   const present = ['-wal', '-shm'].map((suffix) => path + suffix).filter((each) => refusal(each, 0) === null);
-  const unusable = present.find((each) => refusal(each, R_OK | W_OK) !== null);
-  const creating = refusal(directory, W_OK);
-  const there = present.length === 2 ? 'there' : 'missing';
-  if (creating === 'read-only')
-    return wrong(
-      name,
-      `${there}, and ${directory} is mounted read-only: ${present.length === 2 ? 'reads fail now and then, and always' : 'every read fails'} while the daemon is stopped`,
-      'mount it writable, or read the published snapshot (snapshot.path)',
-    );
-  if (creating !== null)
-    return wrong(
-      name,
-      `${there}, and ${user} may not write in ${described(directory)}: every read fails ${present.length === 2 ? 'while the daemon is stopped' : 'now'}`,
-      opening(directory, user, W_OK),
-    );
+  const unusable = present.find((each) => refusal(each, R_OK) !== null);
   if (unusable !== undefined)
-    return wrong(
+    return wrong(name, `${user} may not read ${described(unusable)}`, opening(unusable, user, R_OK));
+  const creating = refusal(directory, W_OK);
+  if (creating === null)
+    return ok(name, present.length === 2 ? 'present and usable' : 'missing; the first reader creates them');
+  if (present.length === 2)
+    return ok(
       name,
-      `${user} may not write ${described(unusable)}`,
-      `${opening(unusable, user, W_OK)}; both files disappear when the daemon is stopped and nobody reads`,
+      `present, also after an orderly stop, unless a client that may write closes the file last: ${user} cannot create them`,
     );
-  return ok(name, present.length === 2 ? 'present and usable' : 'missing; the first reader creates them');
+  return creating === 'read-only'
+    ? wrong(
+        name,
+        `missing, and ${directory} is mounted read-only: every read fails until the daemon has started`,
+        'start the daemon, which leaves them when it stops; or mount it writable, or read the published snapshot (snapshot.path)',
+      )
+    : wrong(
+        name,
+        `missing, and ${user} may not write in ${described(directory)}: every read fails until the daemon has started`,
+        opening(directory, user, W_OK),
+      );
 }
 
 function directoriesTo(path: string): string[] {

@@ -5,8 +5,9 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import type { PublishedPage, TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
+import { logCopy } from '../mirror/sql/log-copy.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
-import type { Database } from '../sqlite/database-file.ts';
+import { closeLeavingLog, type Database } from '../sqlite/database-file.ts';
 import { developmentFile, isOfDevelopment, ofDevelopment } from '../sqlite/development.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
@@ -39,7 +40,7 @@ export function openFollowed(path: string): FollowedFile {
     if (standingIn(db) === undefined) throw isDevelopmentCopy(db) ? developmentFile(path) : noCopy(path);
     return followedFile(db);
   } catch (error) {
-    db.close();
+    closeLeavingLog(db);
     throw error;
   }
 }
@@ -87,7 +88,7 @@ export function endFollowing(path: string, { whole }: { readonly whole: boolean 
     });
     return { ...standing, change: end.immediate() };
   } finally {
-    db.close();
+    closeLeavingLog(db);
   }
 }
 
@@ -157,7 +158,11 @@ function followedFile(db: Database): FollowedFile {
     giveUp,
     [Symbol.dispose]: () => {
       giveUp();
-      db.close();
+      try {
+        logCopy(db, db.name).finish();
+      } finally {
+        closeLeavingLog(db);
+      }
     },
   };
 }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Instant } from '../clock.ts';
 import type { FeedDecision } from '../domain/changes/feed.ts';
-import { type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
+import { closeLeavingLog, type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
@@ -69,7 +69,7 @@ export function openMirror(options: MirrorOptions): Mirror {
     applySearchRules(db);
     return mirrorOver(db, options, feed);
   } catch (error) {
-    db.close();
+    closeLeavingLog(db);
     throw asDamage(options.path, error);
   }
 }
@@ -112,7 +112,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
       try {
         log.finish();
       } finally {
-        connection.close();
+        closeLeavingLog(connection);
       }
     },
   };

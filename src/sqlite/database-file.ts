@@ -6,6 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { developmentFile } from './development.ts';
 import { type FileKind, migrationsOf, viewsOf } from './file-kind.ts';
 import { type Look, lookAt, lookBeside } from './look.ts';
+import { openReadOnly } from './read-only.ts';
 import { damaged, foreign, guarded, permission, repairHint } from './refusals.ts';
 
 export type { Database } from 'better-sqlite3';
@@ -46,9 +47,24 @@ export function openForWriting(
     });
     return db;
   } catch (error) {
-    db.close();
+    closeLeavingLog(db);
     throw error;
   }
+}
+
+/**
+ * Closes a file so that its log and its index stay: without them a reader that may not write reads nothing. SQLite removes
+ * both when the last connection that may write closes, so one that may only read closes after it.
+ */
+export function closeLeavingLog(db: Database.Database): void {
+  using last = new DisposableStack();
+  try {
+    const reader = last.adopt(openReadOnly(db.name), (each) => each.close());
+    reader.pragma('user_version');
+  } catch {
+    // A file that nobody can read now: there is nothing to leave.
+  }
+  db.close();
 }
 
 /** Opens a file as a storefront would: read-only, even while the daemon writes. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { closeLeavingLog } from './database-file.ts';
 import { faultOf, writeTroubleOf } from './fault.ts';
 import { withinQuota } from './quota.ts';
 
@@ -11,7 +12,7 @@ export function takesWrites(path: string): boolean {
   if (!existsSync(path)) return true;
   try {
     const db = new Database(path, { timeout: 0 });
-    using _ = { [Symbol.dispose]: () => db.close() };
+    using _ = { [Symbol.dispose]: () => closeLeavingLog(db) };
     withinQuota(path, () => {
       db.exec('BEGIN IMMEDIATE');
       db.pragma(`user_version = ${Number(db.pragma('user_version', { simple: true }))}`);

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TestProject } from 'vitest/node';
+import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
 import { writeLastStop } from '../../src/sqlite/last-stop.ts';
 import { runMark } from './no-child-outlives.ts';
@@ -105,7 +106,7 @@ export class FilledWorlds {
 /** Has the files of a closed world take any place: the inbox knows the mirror beside it by its inode. */
 function settle(path: string): void {
   for (const file of files)
-    if (existsSync(`${join(path, file)}-wal`)) throw new Error(`${file} was not closed: its log is still there`);
+    if (walSizeOf(join(path, file)) > 0) throw new Error(`${file} was not closed: its log is still there`);
   const inbox = new Database(join(path, files[1]));
   inbox.exec('UPDATE inbox SET mirror_inode = NULL');
   inbox.close();

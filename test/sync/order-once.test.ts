@@ -1,6 +1,7 @@
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
@@ -105,7 +106,7 @@ it('orders that a restored mirror does not have count again in it', async () => 
   tell(harness, order);
   await harness.restart({
     meanwhile: async () => {
-      expect(existsSync(`${path}-wal`)).toBe(false);
+      expect(walSizeOf(path)).toBe(0);
       copyFileSync(`${path}.backup`, path);
     },
   });

@@ -8,9 +8,9 @@ const megabyte = 1024 * 1024;
 export interface LogCopy {
   /** See `Mirror.checkpoint`. */
   checkpoint(space?: 'plenty' | 'tight'): number;
-  /** Checkpoints for the last time, before the connection is closed. */
+  /** See `Mirror.waitForLocks`. */
   waitForLocks(ms: number): void;
-  /** The last one, before the connection is closed. */
+  /** Checkpoints for the last time, and empties the log unless somebody still reads it. The connection is closed next. */
   finish(): void;
 }
 
@@ -33,8 +33,12 @@ export function logCopy(db: Database, path: string): LogCopy {
     // A log that was copied keeps its size, and is written again from its beginning.
     if (size <= least || (size <= most && waiting() <= least)) return;
     const { log = 0, checkpointed = 0 } = passive.get() ?? {};
-    // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
-    if (log !== checkpointed || size <= most) return;
+    // Everything is copied, so no reader needs the log any more: it can be cut.
+    if (log === checkpointed && size > most) truncate();
+  }
+
+  /** Copies what can be copied, and cuts the log if that is all of it, without waiting for anybody. */
+  function truncate(): void {
     waitForLocks(db, 0);
     try {
       db.pragma('wal_checkpoint(TRUNCATE)');
@@ -58,7 +62,7 @@ export function logCopy(db: Database, path: string): LogCopy {
     },
     finish: () => {
       try {
-        withinQuota(path, () => passive.get());
+        withinQuota(path, truncate);
       } catch (error) {
         if (writeTroubleOf(error) === null) throw error;
       }
