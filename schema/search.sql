@@ -56,7 +56,7 @@ plain (words, readings) AS MATERIALIZED (
       FROM json_each(words) w CROSS JOIN search_words s WHERE s.word = w.value ->> 'word' AND s.language = :language
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
-      FROM w CROSS JOIN search_words s WHERE s.word = '.' || w.word AND s.language = :language AND s.term LIKE '·%'
+      FROM w CROSS JOIN search_words s WHERE s.word = '.' || w.word AND s.language = :language AND s.term LIKE char(183) || '%'
       UNION ALL
       SELECT n, 0, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s WHERE s.word IN (w.next, w.previous) AND s.language = :language AND instr(s.term, ' ') = 0
@@ -66,12 +66,12 @@ plain (words, readings) AS MATERIALIZED (
             AND instr(s.term, ' ') = 0) END, 0 FROM w
       WHERE (last OR NOT known) AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
-          AND instr(s.term, ' ') = 0 AND s.term NOT LIKE '·%'
+          AND instr(s.term, ' ') = 0 AND s.term NOT LIKE char(183) || '%'
           AND NOT EXISTS (SELECT 1 FROM search_words x WHERE x.word = w.word AND x.language = :language AND x.term = s.term))
       UNION ALL
       SELECT n, 1, '"' || s.term || '"', s.word, s.documents, 0
       FROM w CROSS JOIN search_words s ON s.word > w.word AND s.word < w.word || char(1114111) AND s.language = :language
-      WHERE length(w.word) > 3 AND s.term NOT LIKE '·%' AND CASE WHEN last OR NOT known
+      WHERE length(w.word) > 3 AND s.term NOT LIKE char(183) || '%' AND CASE WHEN last OR NOT known
         THEN substr(s.term, 1, length(w.word)) <> w.word AND (instr(s.term, ' ') = 0 OR NOT known)
         ELSE instr(s.term, ' ') = 0 AND length(s.word) < length(w.word) + 6 END
     )
@@ -134,7 +134,7 @@ guessed (words, readings, guesses) AS MATERIALIZED (
     begun (n, beginning) AS (
       SELECT n, (SELECT substr(word, 1, i.n) FROM position i WHERE i.n BETWEEN 6 AND length(word) - 1 AND EXISTS (
         SELECT 1 FROM search_words s WHERE s.word >= substr(sought.word, 1, i.n) AND s.word < substr(sought.word, 1, i.n) || char(1114111)
-          AND s.language = :language AND s.term NOT LIKE '·%')
+          AND s.language = :language AND s.term NOT LIKE char(183) || '%')
         ORDER BY i.n DESC LIMIT 1)
       FROM sought WHERE least = 1 AND n NOT IN (SELECT n FROM judged)
     )
@@ -162,7 +162,7 @@ guessed (words, readings, guesses) AS MATERIALIZED (
       SELECT n, 3, word, documents, term FROM (
         SELECT b.n, s.word, s.documents, s.term, row_number() OVER (PARTITION BY b.n ORDER BY s.word) AS nth
         FROM begun b CROSS JOIN search_words s ON s.word >= b.beginning AND s.word < b.beginning || char(1114111) AND s.language = :language
-        WHERE s.term NOT LIKE '·%'
+        WHERE s.term NOT LIKE char(183) || '%'
       ) WHERE nth < 4
     )
   ) FROM stuck
@@ -173,7 +173,7 @@ read (words, parts) AS MATERIALIZED (
       'within', within, 'weight', (SELECT count(*) FROM position WHERE documents << n <= (SELECT max(search_id) FROM search_entries)) + 1)) FROM (
       SELECT n, max(generic) AS generic, least AS cost, '(' || group_concat(CASE same WHEN 1 THEN expr END, ' OR ') || ')' AS every,
         '(' || group_concat(CASE WHEN same = 1 AND cost = least THEN expr END, ' OR ') || ')' AS best,
-        group_concat(CASE WHEN same = 1 AND cost = least AND expr LIKE '"·%' THEN expr END, ' OR ') AS within,
+        group_concat(CASE WHEN same = 1 AND cost = least AND expr LIKE '"' || char(183) || '%' THEN expr END, ' OR ') AS within,
         max(CASE WHEN nth = 1 THEN meant END) AS meant, max(documents) AS documents
       FROM (
         SELECT *, min(cost) OVER (PARTITION BY n) AS least, row_number() OVER (PARTITION BY n ORDER BY cost, place) AS nth,
@@ -271,7 +271,7 @@ hit (product_id, weight, typos, places, field, extra, kept, sellable, place) AS 
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
   (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = :currency) AS price,
-  -- What it is ordered by: where every word was found (0 name or city … 4 summary; NULL: not every word was), letters that differ, its place in popularity.
+  -- What it is ordered by: where every word was found (0 name or city to 4 summary; NULL: not every word was), letters that differ, its place in popularity.
   h.field, h.typos, h.place,
   -- Of the best one: the typed words that it lacks, and what was typed with its typos mended; and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w

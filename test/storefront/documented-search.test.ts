@@ -12,7 +12,7 @@ const schema = new URL('../../schema/search.sql', import.meta.url);
 
 const python = `import json, sqlite3, sys
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
-sql = open(sys.argv[2]).read()
+sql = open(sys.argv[2], encoding=sys.argv[4]).read()
 optional = dict.fromkeys(["city_id", "country_id", "tag_id", "min_rating", "max_price", "sellable", "from", "to"])
 for asked in json.loads(sys.argv[3]):
     found = db.execute(sql, optional | {"language": "en", "currency": "EUR", "limit": 20, "offset": 0} | asked).fetchall()
@@ -67,7 +67,10 @@ describe('schema/search.sql', () => {
       });
       const args = [test.mirror.path, schema.pathname, JSON.stringify(asked)];
       const lines = (output: string) => output.trimEnd().split('\n');
-      expect(lines(execFileSync('python3', ['-c', python, ...args], { encoding: 'utf8' }))).toEqual(expected);
+      for (const encoding of ['utf-8', 'latin-1'])
+        expect(lines(execFileSync('python3', ['-c', python, ...args, encoding], { encoding: 'utf8' })), encoding).toEqual(
+          expected,
+        );
       expect(lines(execFileSync('php', ['-r', php, ...args], { encoding: 'utf8' }))).toEqual(expected);
     },
   );

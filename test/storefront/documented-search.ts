@@ -1,3 +1,4 @@
+import { placeMark } from '../../src/domain/search/marks.ts';
 import { foundSql, relevanceSql } from '../../src/storefront/search/hits-sql.ts';
 import { understood } from '../../src/storefront/search/understood.ts';
 
@@ -27,7 +28,7 @@ hit (product_id, weight, typos, places, field, extra, kept, sellable, place) AS 
 SELECT p.product_id, p.title, p.tagline, p.city_name, p.sellable, p.rating,
   -- What a shop prints, price_variant_type whose price it is: where no date has one, what the service says of the product.
   (SELECT COALESCE(c.lowest_adult_price, c.from_price) FROM product_prices c WHERE c.product_id = p.product_id AND c.currency = @currency) AS price,
-  -- What it is ordered by: where every word was found (0 name or city … 4 summary; NULL: not every word was), letters that differ, its place in popularity.
+  -- What it is ordered by: where every word was found (0 name or city to 4 summary; NULL: not every word was), letters that differ, its place in popularity.
   h.field, h.typos, h.place,
   -- Of the best one: the typed words that it lacks, and what was typed with its typos mended; and how many there are.
   (SELECT group_concat(w.value ->> 'word', ' ') FROM json_each(a.words) w
@@ -44,4 +45,8 @@ CROSS JOIN (SELECT * FROM hit h ORDER BY ${relevanceSql}, h.sellable DESC, h.pla
 CROSS JOIN products p ON p.product_id = h.product_id AND p.language = @language
 WHERE likelihood(h.typos >= 0, 0.000001)
 ORDER BY ${relevanceSql}, h.sellable DESC, h.place, h.product_id
-`.replaceAll('@', ':');
+`
+    .replaceAll('@', ':')
+    // A client that reads the file in another encoding than UTF-8 would look for another mark, and order otherwise.
+    .replaceAll(placeMark, "' || char(183) || '")
+    .replaceAll("'' || ", '');
