@@ -107,7 +107,7 @@ export function unreadable(path: string, error: unknown): unknown {
   if (fault === 'no-access') {
     return new CataloguedError('unreadable', `cannot read ${path}: ${said} (${code})`, {
       exitCode: exitCodes.permission,
-      hint: 'the user needs to read the file and to write its directory (catalogued doctor --reader tells what is wrong); on a read-only mount read the published snapshot',
+      hint: 'the user needs to read the file, and beside it -wal and -shm, which the daemon makes when it starts: catalogued doctor --reader tells what is wrong',
       cause: error,
     });
   }
