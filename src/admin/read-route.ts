@@ -10,8 +10,9 @@ export interface MirrorReads {
   represent(call: { readonly name: HttpRead; readonly asked: readonly unknown[] }): Promise<{
     readonly body: string;
     readonly etag: string;
-    /** Seconds for which a cache may keep it. */
-    readonly holds_s: number;
+    /** Seconds since 1970 of which it is, and until which a cache may keep it. */
+    readonly at: number;
+    readonly holds_until: number;
   }>;
 }
 
@@ -71,14 +72,17 @@ export function readRoute(
   };
   app.get(path, async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
     reply.header('vary', varying);
-    const { body, etag, holds_s } = await reads.represent({ name, asked: argumentsOf(request) });
+    const { body, etag, at, holds_until } = await reads.represent({ name, asked: argumentsOf(request) });
     const missing = operation.missing?.(request.params.id ?? '');
     if (body === 'null' && missing !== undefined)
       return reply.code(404).header('cache-control', 'no-store').send(missing);
-    reply.header('etag', `"${etag}"`);
-    // Without must-revalidate a cache that does not reach the daemon may go on showing an image beyond its last day.
-    reply.header('cache-control', holds_s === 0 ? 'public, no-cache' : `public, max-age=${holds_s}, must-revalidate`);
-    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send();
+    // Without must-revalidate a cache that does not reach the daemon may go on showing an image beyond its last day. A
+    // max-age would begin again in each cache that sends its own Date: nginx does.
+    reply.header('cache-control', 'public, must-revalidate');
+    reply.header('date', httpDate(at)).header('expires', httpDate(holds_until));
+    const known = knownTag(request.headers['if-none-match'], etag);
+    reply.header('etag', known ?? `"${etag}"`);
+    if (known !== null) return reply.code(304).send();
     unsent.add(reply.raw, Buffer.byteLength(body));
     return reply.type('application/json; charset=utf-8').send(body);
   });
@@ -87,7 +91,17 @@ export function readRoute(
 /** The request headers by which answers differ. */
 export const varying = 'Origin, Authorization';
 
-/** Returns whether the client has this answer. A proxy that compresses marks the ETag as weak. */
-function isKnown(asked: string | undefined, etag: string): boolean {
-  return asked?.split(',').some((each) => each.trim().replace(/^W\//, '') === `"${etag}"`) ?? false;
+function httpDate(seconds: number): string {
+  return new Date(1000 * seconds).toUTCString();
 }
+
+/** Returns the tag by which a client names this answer, as it will find it again; null: it has another one, or none. */
+function knownTag(asked: string | undefined, etag: string): string | null {
+  if (asked?.trim() === '*') return `"${etag}"`;
+  const tags = asked?.matchAll(/(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/g) ?? [];
+  for (const [tag, opaque = ''] of tags) if (opaque.replace(compressed, '') === etag) return tag.replace('W/', '');
+  return null;
+}
+
+/** Endings that Apache and Caddy give to the tag of what they have compressed; nginx marks it as weak. */
+const compressed = /-(?:gzip|br|zstd)$/;

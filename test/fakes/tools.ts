@@ -30,6 +30,7 @@ const tools = {
   },
   cc: { tries: ['sh', '-c', 'echo "#include <dlfcn.h>" | cc -E -'], packages: 'gcc libc6-dev' },
   nginx: { tries: ['nginx', '-v'], packages: 'nginx' },
+  varnish: { tries: ['varnishd', '-V'], packages: 'varnish' },
   caddy: { tries: ['caddy', 'version'], packages: 'caddy' },
   compose: { tries: ['docker-compose', '--version'], packages: 'docker-compose' },
   // Processes with a root, a network and a process table of their own.

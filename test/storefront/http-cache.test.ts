@@ -82,9 +82,9 @@ class CachingProxy {
     const answer = await fetch(`${listening.address}${asked}`, { headers });
     const body = answer.status === 304 ? (known?.body ?? '') : await answer.text();
     this.counts[answer.status === 304 ? 'confirmed' : 'fetched'] += 1;
-    const [, seconds = '0'] = /max-age=(\d+)/.exec(answer.headers.get('cache-control') ?? '') ?? [];
+    const [expires = 0, sent = 0] = ['expires', 'date'].map((name) => Date.parse(answer.headers.get(name) ?? ''));
     const etag = answer.headers.get('etag') ?? '';
-    this.#kept.set(asked, { body, etag, stored_at: now, max_age_ms: this.#ageOf(1000 * Number(seconds)) });
+    this.#kept.set(asked, { body, etag, stored_at: now, max_age_ms: this.#ageOf(expires - sent) });
     return body;
   }
 }

@@ -17,8 +17,9 @@ export interface Representation {
   readonly body: string;
   /** Without quotes. Of another feed or other content it is another one. */
   readonly etag: string;
-  /** Seconds, at most 60, for which the clock alone does not change it. */
-  readonly holds_s: number;
+  /** Seconds since 1970 of which it is, and the last one, at most 60 later, at which the clock alone has not changed it. */
+  readonly at: number;
+  readonly holds_until: number;
   /** Typed words that the found products have; null for calls other than `search`. */
   readonly matched: Found['matched'] | null;
 }
@@ -40,9 +41,8 @@ export function represent(reader: Reader, call: ReaderCall, clock: ViewsClock): 
     const body = written(answer, call);
     const at = (seconds: number) => written(read(seconds), call);
     const etag = `${reader.info().feed_id}-${hash('sha256', body, 'base64url').slice(0, 22)}`;
-    const until = from + lastEqual(body, at);
     const matched = call.name === 'search' ? (answer as Found).matched : null;
-    return { body, etag, holds_s: Math.max(until - clock.seconds(), 0), matched };
+    return { body, etag, at: from, holds_until: from + lastEqual(body, at), matched };
   };
   return reader.transaction(() => clock.keeping(looked));
 }
