@@ -1,14 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, closeSync, existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { beginFollowing, openFollowed } from '../../src/follow/followed-file.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
 import { needs } from '../fakes/needs.ts';
-import { runCli } from '../fakes/run-cli.ts';
+import { startCli } from '../fakes/run-cli.ts';
+import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';
 
 const nobody = 65_534;
@@ -121,6 +123,21 @@ describe(
       expect(found(at.path)).toEqual(all('1'));
       written(at.root, at.path, 2)[Symbol.dispose]();
       expect(found(at.path)).toEqual(all('2'));
+    });
+
+    it('reads on after a daemon, and after a command that works without one', async () => {
+      using at = place();
+      await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 2 });
+      const config = join(at.root, 'catalogued.yaml');
+      writeFileSync(config, testConfigText(at.root, sandbox.url));
+      const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd: at.root });
+      await using daemon = start('run');
+      await daemon.said('pass ended');
+      for (const end of ['', '-wal', '-shm']) chmodSync(at.path + end, 0o640);
+      expect(await daemon.end()).toMatchObject({ code: 0 });
+      expect(found(at.path)).toEqual(all('0'));
+      expect(await start('resync', '--all', '--wait').ended).toMatchObject({ code: 0 });
+      expect(found(at.path)).toEqual(all('0'));
     });
 
     it('reads on from a read-only mount', () => {
