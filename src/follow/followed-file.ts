@@ -5,9 +5,8 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import type { PublishedPage, TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
-import { logCopy } from '../mirror/sql/log-copy.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
-import { closeLeavingLog, type Database } from '../sqlite/database-file.ts';
+import { closeAfterWrites, closeLeavingLog, type Database } from '../sqlite/database-file.ts';
 import { developmentFile, isOfDevelopment, ofDevelopment } from '../sqlite/development.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 
@@ -158,11 +157,7 @@ function followedFile(db: Database): FollowedFile {
     giveUp,
     [Symbol.dispose]: () => {
       giveUp();
-      try {
-        logCopy(db, db.name).finish();
-      } finally {
-        closeLeavingLog(db);
-      }
+      closeAfterWrites(db);
     },
   };
 }

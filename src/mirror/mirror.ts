@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Instant } from '../clock.ts';
 import type { FeedDecision } from '../domain/changes/feed.ts';
-import { closeLeavingLog, type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
+import { closeAfterWrites, closeLeavingLog, type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
@@ -108,13 +108,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     optimise,
     checkpoint: log.checkpoint,
     waitForLocks: log.waitForLocks,
-    [Symbol.dispose]: () => {
-      try {
-        log.finish();
-      } finally {
-        closeLeavingLog(connection);
-      }
-    },
+    [Symbol.dispose]: () => closeAfterWrites(connection),
   };
 }
 

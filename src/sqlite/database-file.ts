@@ -4,8 +4,10 @@ import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { developmentFile } from './development.ts';
+import { writeTroubleOf } from './fault.ts';
 import { type FileKind, migrationsOf, viewsOf } from './file-kind.ts';
 import { type Look, lookAt, lookBeside } from './look.ts';
+import { withinQuota } from './quota.ts';
 import { openReadOnly } from './read-only.ts';
 import { damaged, foreign, guarded, permission, repairHint } from './refusals.ts';
 
@@ -65,6 +67,21 @@ export function closeLeavingLog(db: Database.Database): void {
     // A file that nobody can read now: there is nothing to leave.
   }
   db.close();
+}
+
+/**
+ * Closes a file that was written, and leaves an empty log, or a full one if somebody still reads it, the disk is full, or
+ * another program writes.
+ */
+export function closeAfterWrites(db: Database.Database): void {
+  try {
+    waitForLocks(db, 0);
+    withinQuota(db.name, () => db.pragma('wal_checkpoint(TRUNCATE)'));
+  } catch (error) {
+    if (writeTroubleOf(error) === null) throw error;
+  } finally {
+    closeLeavingLog(db);
+  }
 }
 
 /** Opens a file as a storefront would: read-only, even while the daemon writes. */

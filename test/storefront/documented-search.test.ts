@@ -68,9 +68,10 @@ describe('schema/search.sql', () => {
       const args = [test.mirror.path, schema.pathname, JSON.stringify(asked)];
       const lines = (output: string) => output.trimEnd().split('\n');
       for (const encoding of ['utf-8', 'latin-1'])
-        expect(lines(execFileSync('python3', ['-c', python, ...args, encoding], { encoding: 'utf8' })), encoding).toEqual(
-          expected,
-        );
+        expect(
+          lines(execFileSync('python3', ['-c', python, ...args, encoding], { encoding: 'utf8' })),
+          encoding,
+        ).toEqual(expected);
       expect(lines(execFileSync('php', ['-r', php, ...args], { encoding: 'utf8' }))).toEqual(expected);
     },
   );

@@ -10,8 +10,6 @@ export interface LogCopy {
   checkpoint(space?: 'plenty' | 'tight'): number;
   /** See `Mirror.waitForLocks`. */
   waitForLocks(ms: number): void;
-  /** Checkpoints for the last time, and empties the log unless somebody still reads it. The connection is closed next. */
-  finish(): void;
 }
 
 export function logCopy(db: Database, path: string): LogCopy {
@@ -33,12 +31,8 @@ export function logCopy(db: Database, path: string): LogCopy {
     // A log that was copied keeps its size, and is written again from its beginning.
     if (size <= least || (size <= most && waiting() <= least)) return;
     const { log = 0, checkpointed = 0 } = passive.get() ?? {};
-    // Everything is copied, so no reader needs the log any more: it can be cut.
-    if (log === checkpointed && size > most) truncate();
-  }
-
-  /** Copies what can be copied, and cuts the log if that is all of it, without waiting for anybody. */
-  function truncate(): void {
+    // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
+    if (log !== checkpointed || size <= most) return;
     waitForLocks(db, 0);
     try {
       db.pragma('wal_checkpoint(TRUNCATE)');
@@ -59,13 +53,6 @@ export function logCopy(db: Database, path: string): LogCopy {
     waitForLocks: (ms) => {
       lockWaitMs = ms;
       waitForLocks(db, ms);
-    },
-    finish: () => {
-      try {
-        withinQuota(path, truncate);
-      } catch (error) {
-        if (writeTroubleOf(error) === null) throw error;
-      }
     },
   };
 }
