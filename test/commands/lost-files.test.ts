@@ -107,8 +107,8 @@ function bytesIn(directory: string): Record<string, string> {
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter((name) =>
     statSync(join(directory, name)).isFile(),
   );
-  // The locks are ours to make, and hold nothing.
-  const kept = names.filter((name) => !name.endsWith('.lock')).sort();
+  // The locks are ours to make, and hold nothing; the index of a log is that of its readers.
+  const kept = names.filter((name) => !/\.lock$|-shm$/.test(name)).sort();
   return Object.fromEntries(kept.map((name) => [name, hash('sha256', readFileSync(join(directory, name)))]));
 }
 
