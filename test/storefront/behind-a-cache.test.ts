@@ -260,7 +260,9 @@ const caddy: StartCache = async (behind) => {
 
 async function started(command: readonly string[], listen: string): Promise<string> {
   const env = { ...process.env, HOME: directory, ...clock.env };
-  const program = stack.use(startProgram(command, { env }));
+  const program = startProgram(command, { env });
+  // By its own clock, which jumps, a program may wait for long until it ends.
+  stack.defer(async () => void (await program.end('SIGKILL')));
   for (;;) {
     const answer = await fetch(`http://${listen}/`).catch(() => null);
     if (answer !== null) return `http://${listen}`;

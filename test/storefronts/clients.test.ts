@@ -247,8 +247,8 @@ test.for(Object.entries(keeping))(
     expect(await next()).toBe(before);
     child.stdin.write('\n');
     expect(await next()).toBe('Tower after');
-    expect(isLogKept()).toBe(false);
     await once(child, 'close');
+    expect(isLogKept()).toBe(false);
     writer.close();
   },
 );
