@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { limitOf, marksOf, type Said } from '../../../src/domain/evidence/claims.ts';
 import { type CountedAnswer, Wave, type WaveRule } from '../../../src/domain/evidence/wave.ts';
+import { roll } from '../../../src/sandbox/random.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
@@ -83,5 +85,24 @@ describe('a wave', () => {
     const others = (of: number) => Array.from({ length: 500 }, (_, index): Answer => [1, 1, `${of} ${index}`]);
     const some = Array.from({ length: 9 }, (_, index): Answer[] => [...others(index), [1, 0, 'v']]).flat();
     expect(found(changes, some)).not.toBeNull();
+  });
+
+  it('of windows without weekends shows hardly more of them than the limit, though some lose few dates', () => {
+    const able = 1000;
+    let shown = 0;
+    const answer = (index: number): Answer => {
+      // In each window a tenth of the dates was sold out, which may have been its weekends.
+      const days = Array.from({ length: 31 }, (_, day) => day).filter((day) => roll(1, index, day) > 0.1);
+      return [days.length, days.filter((day) => (index + day) % 7 > 1).length];
+    };
+    const wave = new Wave<number>();
+    for (let item = 0; item < able; item += 1) {
+      const [shown_dates, dates] = answer(item);
+      const said: Said = { subject: 'fewer-far-dates', shown: shown_dates, said: dates };
+      const counts = { changed: true, shown: shown_dates, said: dates, at: noon, item };
+      if (wave.note({ marks: marksOf(said), ...counts }, () => limitOf(able)) !== null) break;
+      shown += 1;
+    }
+    expect(shown).toBeLessThan(1.1 * limitOf(able));
   });
 });
