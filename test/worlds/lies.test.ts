@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { serviceLog } from './history.ts';
-import { type Case, cases } from './lies/cases.ts';
+import { caseOf } from './lies/cases.ts';
 import { type Errors, factOf, judge, limitOf, type Subject, verdictOf } from './lies/judge.ts';
 import { liveCase } from './lies/live.ts';
-
-const caseOf = (name: string): Case => {
-  const found = cases.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`no case ${name}`);
-  return found;
-};
 
 const hour = 3_600_000;
 

@@ -146,6 +146,7 @@ subcommand(
 )
   .option('--only <words>', 'only cases with these words in their names')
   .addOption(new Option('--daemon <which>', 'with the rule, or one of the controls').choices(daemons))
+  .option('--workers <n>', 'how many processes (one for each core)', someNumber)
   .action(async (asked) => {
     process.exitCode = await liesWorld(asked, say);
   });

@@ -1,10 +1,13 @@
 import { live } from './driver.ts';
+import { caseOf } from './lies/cases.ts';
+import { liveCase } from './lies/live.ts';
 import type { Answer, Question } from './workers.ts';
 
-// Lives through the plans that it is sent, one after another (workers.ts).
-process.on('message', async ({ plan, options }: Question) => {
+// Lives through the plans and cases that it is sent, one after another (workers.ts).
+process.on('message', async (question: Question) => {
+  if ('name' in question) return void process.send?.(await liveCase(caseOf(question.name), question.daemon));
   const began = process.cpuUsage();
-  const lived = await live(plan, options);
+  const lived = await live(question.plan, question.options);
   const { user, system } = process.cpuUsage(began);
   process.send?.({ ...lived, cpu_ms: (user + system) / 1000 } satisfies Answer);
 });

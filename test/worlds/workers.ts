@@ -1,21 +1,24 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { Lived, LiveOptions } from './driver.ts';
+import type { Daemon, Outcome } from './lies/live.ts';
 import type { Plan } from './plan.ts';
 
-export interface Question {
-  readonly plan: Plan;
-  readonly options: LiveOptions;
-}
+/** A plan to live through, or a case of lies or truths by its name. */
+export type Question =
+  | { readonly plan: Plan; readonly options: LiveOptions }
+  | { readonly name: string; readonly daemon: Daemon };
 
 export interface Answer extends Lived {
   readonly cpu_ms: number;
 }
 
-/** Processes that live through plans, one at a time each. */
+/** Processes that live through plans and cases, one at a time each. */
 export interface Workers extends Disposable {
   /** Resolves when a process was free and has lived through the plan: what it says, or that it has ended or hangs. */
   live(plan: Plan, options?: LiveOptions): Promise<Answer>;
+  /** Same for a case. Rejects if its process has ended or hangs. */
+  liveCase(name: string, daemon: Daemon): Promise<Outcome>;
 }
 
 /** A plan takes seconds; one that takes so long never ends. */
@@ -48,32 +51,42 @@ export function startWorkers(count: number, root = here): Workers {
   const take = async () => idle.pop() ?? new Promise<ChildProcess>((resolve) => void waiting.push(resolve));
   for (let started = 0; started < count; started += 1) begin();
 
+  /** Returns the answer of a process, or how it ended. */
+  async function ask<Answered>(question: Question): Promise<Answered | string> {
+    const worker = await take();
+    const { promise, resolve } = Promise.withResolvers<Answered | null>();
+    const answered = (answer: unknown) => resolve(answer as Answered);
+    const ended = () => resolve(null);
+    const timer = setTimeout(() => worker.kill('SIGKILL'), patienceMs);
+    worker.once('message', answered).once('exit', ended);
+    // It may have ended while nobody asked it anything.
+    if (worker.connected) worker.send(question);
+    else ended();
+    const answer = await promise;
+    clearTimeout(timer);
+    worker.off('message', answered).off('exit', ended);
+    const questions = (lived.get(worker) ?? 0) + 1;
+    lived.set(worker, questions);
+    if (answer !== null && questions < plansOfProcess) {
+      give(worker);
+      return answer;
+    }
+    lived.delete(worker);
+    worker.kill();
+    begin();
+    return answer ?? `${processEnded}, ${worker.exitCode ?? worker.signalCode}`;
+  }
+
   return {
     live: async (plan, options = {}) => {
-      const worker = await take();
-      const { promise, resolve } = Promise.withResolvers<Answer | null>();
-      const answered = (answer: unknown) => resolve(answer as Answer);
-      const ended = () => resolve(null);
-      const timer = setTimeout(() => worker.kill('SIGKILL'), patienceMs);
-      worker.once('message', answered).once('exit', ended);
-      // It may have ended while nobody asked it anything.
-      if (worker.connected) worker.send({ plan, options } satisfies Question);
-      else ended();
-      const answer = await promise;
-      clearTimeout(timer);
-      worker.off('message', answered).off('exit', ended);
-      const plans = (lived.get(worker) ?? 0) + 1;
-      lived.set(worker, plans);
-      if (answer !== null && plans < plansOfProcess) {
-        give(worker);
-        return answer;
-      }
-      lived.delete(worker);
-      worker.kill();
-      begin();
-      if (answer !== null) return answer;
-      const failures = [`${processEnded}, ${worker.exitCode ?? worker.signalCode}`];
-      return { failures, digest: 'none', left: [], sometimes: new Map(), cpu_ms: 0 };
+      const answer = await ask<Answer>({ plan, options });
+      if (typeof answer !== 'string') return answer;
+      return { failures: [answer], digest: 'none', left: [], sometimes: new Map(), cpu_ms: 0 };
+    },
+    liveCase: async (name, daemon) => {
+      const answer = await ask<Outcome>({ name, daemon });
+      if (typeof answer === 'string') throw new Error(`${name}: ${answer}`);
+      return answer;
     },
     [Symbol.dispose]: () => {
       for (const worker of lived.keys()) worker.kill();

@@ -19,10 +19,14 @@ export interface CaseScene {
   at(hours: number, act: () => void): void;
   /** Somebody asks for everything anew. */
   sweep(): void;
+  /** A person approves what is held. */
+  approve(): void;
 }
 
 export interface Case {
   readonly name: string;
+  /** For the report alone. */
+  readonly kind: 'lie' | 'truth';
   /** How many products the service has. */
   readonly products: number;
   readonly hours: number;
@@ -79,6 +83,7 @@ function lie(
 ): Case {
   return {
     name,
+    kind: 'lie',
     products: dense ? 60 : many,
     dense,
     hours: hours + 14,
@@ -107,7 +112,7 @@ function truth(
   begin: (scene: CaseScene) => void,
   { products = many, hours = 36 }: { products?: number; hours?: number } = {},
 ): Case {
-  return { name, products, hours, bounds: { late, wrong: {} }, begin };
+  return { name, kind: 'truth', products, hours, bounds: { late, wrong: {} }, begin };
 }
 
 /** Each hour a text is edited, which is announced, and a price rises a little, which is not. */
@@ -133,6 +138,11 @@ function open(products: readonly SandboxProduct[]): void {
 
 function multiply(products: readonly SandboxProduct[], factor: (product: SandboxProduct) => number): void {
   for (const product of products) product.price = Math.round(product.price * factor(product));
+}
+
+/** Moves products to another time zone. */
+function moveZone(products: readonly SandboxProduct[]): void {
+  for (const product of products) Object.assign(product, { place: { ...product.place, zone: 'Atlantic/Azores' } });
 }
 
 /** Sells out the dates of products whose position the test picks. */
@@ -292,12 +302,18 @@ export const cases: readonly Case[] = [
   lie('no weekends for 5 h', { hours: 5, dense: true }, { kind: 'no-weekends' }),
   lie('one time a date, one sweep', sweep, { kind: 'cut-times' }),
   lie('one time a date for 30 h', { hours: 30 }, { kind: 'cut-times' }),
+  lie('one time a date for 5 h, now and then', { hours: 5 }, { kind: 'cut-times', flap_ms: 20 * 60_000 }),
+  lie('answers cut to twelve dates, one sweep', { ...sweep, dense: true }, { kind: 'cut-dates', left: 12 }),
+  lie('one variant a product, one sweep', { ...sweep, late: byItsRead }, { kind: 'one-variant' }),
+  lie('one variant a product for 30 h', { hours: 30 }, { kind: 'one-variant' }),
   lie('texts cut to four characters, one sweep', { ...sweep, late: byItsRead }, { kind: 'cut-texts' }),
+  lie('texts cut to four characters for 30 h', { hours: 30 }, { kind: 'cut-texts' }),
   // Alike.
   lie('prices × 0.6, one sweep', sweep, { kind: 'prices', factor: 0.6 }),
   lie('prices × 0.6 for 30 h', { hours: 30 }, { kind: 'prices', factor: 0.6 }),
   lie('prices × 1.9, one sweep', sweep, { kind: 'prices', factor: 1.9 }),
   lie('prices × 1.9 for 5 h, now and then', { hours: 5 }, { kind: 'prices', factor: 1.9, flap_ms: 20 * 60_000 }),
+  lie('every price 0.01, one sweep', sweep, { kind: 'prices', amount: 0.01 }),
   lie('prices × 1.08 for 12 h', { hours: 12, tells: ['alike-near-prices'] }, { kind: 'prices', factor: 1.08 }),
   lie('titles TEST, one sweep', { ...sweep, tells: ['alike-titles'] }, everywhere('title', 'TEST')),
   lie('taglines TEST, one sweep', { ...sweep, tells: ['alike-texts'] }, everywhere('tagline', 'TEST')),
@@ -309,7 +325,9 @@ export const cases: readonly Case[] = [
     everywhere('must_know', 'No dogs, ever.'),
   ),
   lie('zones UTC, one sweep', sweep, everywhere('timezone', 'UTC')),
+  lie('zones UTC for 30 h', { hours: 30 }, everywhere('timezone', 'UTC')),
   lie('variant types other, one sweep', { ...sweep, late: byItsRead }, everywhere('variant_type', 'other')),
+  lie('variant types other for 30 h', { hours: 30 }, everywhere('variant_type', 'other')),
   // Foreign.
   lie('dates of one product under a fifth of the others, one sweep', sweep, { kind: 'another-product', share: 0.2 }),
   lie(
@@ -317,6 +335,7 @@ export const cases: readonly Case[] = [
     { hours: 5 },
     { kind: 'another-product', share: 0.2 },
   ),
+  lie('dates of one product under half of the others for 30 h', { hours: 30 }, { kind: 'another-product', share: 0.5 }),
   lie('dates of one product under three others, one sweep', sweep, { kind: 'another-product', share: 0.03 }),
   // The way back.
   reopened(18, 2),
@@ -351,15 +370,60 @@ export const cases: readonly Case[] = [
       for (const product of products) product.title = `${product.title} by Sandbox`;
     }),
   ),
+  truth('all texts translated anew', { texts: 26 }, ({ at, products, sandbox }) =>
+    at(1, () => {
+      for (const product of products) {
+        const { id, title } = product;
+        const edit = (field: 'description' | 'must_know' | 'good_to_know', value: string) =>
+          sandbox.world.edit(id, { field, value });
+        Object.assign(product, { title: `Eintritt: ${title}`, tagline: `Alles über ${title}` });
+        edit('description', `Eine Führung durch ${title}.`);
+        edit('must_know', `Ein Ausweis ist am Eingang von Halle ${id} zu zeigen.`);
+        edit('good_to_know', `Halle ${id} ist beheizt.`);
+      }
+    }),
+  ),
+  truth('a city of 8 products changes its zone', { zone: 24 }, ({ at, products }) =>
+    at(1, () => moveZone(products.slice(0, 8))),
+  ),
+  truth(
+    'a country of half of the products changes its zone, approved after 3 h',
+    { zone: 28 },
+    ({ at, products, sweep, approve }) => {
+      at(1, () => {
+        moveZone(shareOf(products, 0.5));
+        sweep();
+      });
+      at(4, approve);
+    },
+  ),
+  truth(
+    'a price list in new units, approved after 3 h',
+    { 'near price': 4, 'far price': 28 },
+    ({ at, products, sweep, approve }) => {
+      at(1, () => {
+        multiply(products, () => 100);
+        sweep();
+      });
+      at(4, approve);
+    },
+  ),
   closingAll(1),
   closingAll(5),
   closingAll(20),
 ];
 
+export function caseOf(name: string): Case {
+  const found = cases.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no case ${name}`);
+  return found;
+}
+
 /** A first fill during which something is refused: it delays nothing else. */
 function refused(name: string, fault: FaultRule): Case {
   return {
     name,
+    kind: 'lie',
     products: many,
     hours: 4,
     bounds: { late: { 'near dates': 1, 'far dates': 1, texts: 1, variants: 1 }, wrong: {} },

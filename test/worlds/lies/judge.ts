@@ -140,10 +140,15 @@ export interface Verdict {
   readonly shown: readonly string[];
   /** Truths that came late. */
   readonly late: readonly string[];
+  /** Records and hours a product by which lies were shown beyond their limit, of the subject with the most. */
+  readonly beyond: { readonly records: number; readonly hours: number };
+  /** Hours until truths were shown, at the median of those that took longest; Infinity: never. */
+  readonly delay: number;
 }
 
 export function verdictOf(errors: Errors, bounds: Bounds, told: ReadonlySet<string> = new Set()): Verdict {
   const [shown, late]: [string[], string[]] = [[], []];
+  let [records, over, delay] = [0, 0, 0];
   for (const subject of subjects) {
     const { wrong, late: changes } = errors[subject];
     const most = limitsOf(subject, errors);
@@ -151,14 +156,18 @@ export function verdictOf(errors: Errors, bounds: Bounds, told: ReadonlySet<stri
       shown.push(`${subject}: ${wrong.at_once} of ${wrong.able} were shown wrong at one time, at most ${most} may be`);
     const each = wrong.hours / wrong.able;
     const hours = bounds.wrong[subject] ?? 0;
+    [records, over] = [Math.max(records, wrong.at_once - most), Math.max(over, wrong.able === 0 ? 0 : each - hours)];
     if (each > hours) shown.push(`${subject}: wrong for ${each.toFixed(2)} h a product, at most ${hours.toFixed(2)}`);
     const allowed = bounds.late[subject];
     if (allowed === undefined) continue;
-    for (const { at, hours: sorted } of changes)
+    for (const { at, hours: sorted } of changes) {
+      delay = Math.max(delay, median(sorted));
       if (median(sorted) > allowed)
         late.push(
           `${subject}: ${sorted.length} changes of ${new Date(at).toISOString().slice(5, 16)} were shown after ${median(sorted).toFixed(1)} h at the median, at most ${allowed}`,
         );
+    }
   }
-  return { shown, late, silent: (bounds.tells ?? []).filter((subject) => !told.has(subject)) };
+  const silent = (bounds.tells ?? []).filter((subject) => !told.has(subject));
+  return { shown, late, silent, beyond: { records, hours: over }, delay };
 }

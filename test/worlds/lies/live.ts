@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { isOpen } from '../../../src/domain/evidence/hold.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
@@ -54,6 +55,10 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
       .filter(({ status }) => status === 'available')
       .toSorted((one, other) => roll(1, one.id, 'case') - roll(1, other.id, 'case')),
     at: (hours, act) => void acts.push({ at: start + hours * hour, act }),
+    approve: () => {
+      const { mirror, ports } = harness.daemon;
+      for (const hold of mirror.evidence.holds()) if (isOpen(hold)) ports.evidence.decide(hold.subject, 'approved');
+    },
     sweep: () =>
       void requestResync(harness.daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null }),
   });

@@ -1,44 +1,54 @@
+import { availableParallelism } from 'node:os';
 import { table } from '../../../src/commands/terminal/table.ts';
+import { runMark } from '../../fakes/no-child-outlives.ts';
+import { temporaryDirectory } from '../../fakes/test-mirror.ts';
+import { startWorkers } from '../workers.ts';
 import { type Case, cases } from './cases.ts';
-import { median, subjects } from './judge.ts';
-import { type Daemon, daemons, liveCase, type Outcome } from './live.ts';
+import { type Daemon, daemons, type Outcome } from './live.ts';
 
 interface LiesAsked {
   /** Only cases with this in their names. */
   readonly only?: string;
   readonly daemon?: Daemon;
+  readonly workers?: number;
 }
+
+type Lived = readonly [Case, Outcome];
 
 /**
  * Lives through all cases with each daemon, and prints both kinds of error. Returns the exit status: 0 where the rule makes
  * none, and each control fails.
  */
-export async function liesWorld({ only = '', daemon }: LiesAsked, say: (line: string) => void): Promise<number> {
+export async function liesWorld(asked: LiesAsked, say: (line: string) => void): Promise<number> {
+  const { only = '', daemon, workers: count = availableParallelism() } = asked;
   const some = cases.filter(({ name }) => name.includes(only));
   if (some.length === 0) {
     say(`no case has "${only}" in its name`);
     return 1;
   }
-  let failed = 0;
-  for (const each of daemon === undefined ? daemons : [daemon]) {
-    const outcomes: [Case, Outcome][] = [];
-    for (const one of some) {
-      const outcome = await liveCase(one, each);
-      outcomes.push([one, outcome]);
-      process.stderr.write(`${each}: ${one.name}, ${(outcome.cpu_ms / 1000).toFixed(1)} s\n`);
-    }
-    say(`\n${titles[each]}:\n\n${table(columns, outcomes.map(row))}\n`);
-    const wrong = outcomes.flatMap(([{ name }, { shown, late, silent }]) => [
-      ...silent.map((text) => `  not reported: ${name}: ${text}`),
-      ...shown.map((text) => `  lie shown: ${name}: ${text}`),
-      ...late.map((text) => `  truth late: ${name}: ${text}`),
-    ]);
-    for (const line of wrong) say(line);
-    const [lies, truths] = [sumOf(outcomes, 'shown'), sumOf(outcomes, 'late')];
-    say(`${some.length} cases: ${lies} lies shown beyond the limit, ${truths} truths later than they may be`);
-    if (each === 'rule' ? wrong.length > 0 : wrong.length === 0) failed += 1;
-  }
-  return failed === 0 ? 0 : 1;
+  // The processes share the worlds that one of them has filled.
+  using directory = temporaryDirectory();
+  Object.assign(process.env, { TMPDIR: directory.path, [runMark]: 'lies' });
+  using workers = startWorkers(count);
+  const live = async (one: Case, by: Daemon): Promise<Lived> => {
+    const outcome = await workers.liveCase(one.name, by);
+    process.stderr.write(`${by}: ${one.name}, ${(outcome.cpu_ms / 1000).toFixed(1)} s\n`);
+    return [one, outcome];
+  };
+  const lived = (daemon === undefined ? daemons : [daemon]).map(async (by) => {
+    const outcomes = await Promise.all(some.map((one) => live(one, by)));
+    return [by, outcomes] as const;
+  });
+  const all = await Promise.all(lived);
+  const columns = all.flatMap(([by]) => [`${by}: shown beyond`, 'delayed, min']);
+  const rows = some.map(({ name, kind }, index) => [
+    kind,
+    name,
+    ...all.flatMap(([, outcomes]) => cellsOf((outcomes[index] as Lived)[1])),
+  ]);
+  say(`\n${table(['', 'case', ...columns], rows)}`);
+  const failed = all.map(([by, outcomes]) => isFailed(by, outcomes, say));
+  return failed.includes(true) ? 1 : 0;
 }
 
 const titles: Readonly<Record<Daemon, string>> = {
@@ -47,23 +57,28 @@ const titles: Readonly<Record<Daemon, string>> = {
   freezes: 'Control: a daemon that freezes everything',
 };
 
-const columns = ['case', 'wrong, h a product', 'most at once', 'latest median, h', 'errors'];
-
-function row([{ name }, { errors, shown, late, silent }]: [Case, Outcome]): string[] {
-  const all = subjects.map((subject) => errors[subject]);
-  const hours = Math.max(...all.map(({ wrong }) => wrong.hours / Math.max(1, wrong.able)));
-  const worst = all.reduce((most, { wrong }) => (wrong.at_once > most.at_once ? wrong : most), { at_once: 0, able: 0 });
-  const medians = all.flatMap((each) => each.late.map(({ hours: sorted }) => median(sorted)));
-  const latest = Math.max(0, ...medians);
-  return [
-    name,
-    hours.toFixed(2),
-    worst.at_once === 0 ? '0' : `${worst.at_once} of ${worst.able}`,
-    Number.isFinite(latest) ? latest.toFixed(1) : 'never',
-    String(shown.length + late.length + silent.length),
-  ];
+/** Prints the errors of a daemon. Returns whether it makes any, or of a control whether it makes none. */
+function isFailed(by: Daemon, outcomes: readonly Lived[], say: (line: string) => void): boolean {
+  const wrong = outcomes.flatMap(([{ name }, { shown, late, silent }]) => [
+    ...silent.map((text) => `  not reported: ${name}: ${text}`),
+    ...shown.map((text) => `  lie shown: ${name}: ${text}`),
+    ...late.map((text) => `  truth late: ${name}: ${text}`),
+  ]);
+  const caught = (kind: Case['kind'], error: (outcome: Outcome) => readonly string[]) => {
+    const some = outcomes.filter(([of]) => of.kind === kind);
+    return `${some.filter(([, outcome]) => error(outcome).length > 0).length} of ${some.length}`;
+  };
+  say(`\n${titles[by]}:`);
+  if (by === 'rule') for (const line of wrong) say(line);
+  const lies = caught('lie', ({ shown, silent }) => [...shown, ...silent]);
+  say(`shows ${lies} lies beyond the limit, and ${caught('truth', ({ late }) => late)} truths later than they may be`);
+  return wrong.length > 0 === (by === 'rule');
 }
 
-function sumOf(outcomes: readonly [Case, Outcome][], kind: 'shown' | 'late'): number {
-  return outcomes.reduce((sum, [, outcome]) => sum + outcome[kind].length, 0);
+/** Returns by how much lies were shown beyond the limit, and how many minutes truths took. */
+function cellsOf({ beyond: { records, hours }, delay, shown, late, silent }: Outcome): [string, string] {
+  const by = [records > 0 ? `${records} records` : '', hours > 0 ? `${hours.toFixed(1)} h` : ''].filter(Boolean);
+  const texts = [...(shown.length > 0 ? by : []), ...(silent.length > 0 ? ['unreported'] : [])];
+  const minutes = Number.isFinite(delay) ? String(Math.round(60 * delay)) : 'never';
+  return [texts.join(', ') || '–', `${minutes}${late.length > 0 ? ', late' : ''}`];
 }
