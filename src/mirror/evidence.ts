@@ -1,6 +1,7 @@
 import type { Instant } from '../clock.ts';
 import { appliedCountsMs, type Subject, subjects } from '../domain/evidence/claims.ts';
 import type { Hold } from '../domain/evidence/hold.ts';
+import type { WaveState } from '../domain/evidence/wave.ts';
 import { currencyOf, type HeldClaims } from '../domain/evidence/words.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
 import { splitListEdition } from '../domain/schedule/record-kinds.ts';
@@ -39,6 +40,8 @@ export interface EvidenceReads {
   held(): HeldClaims[];
   /** Also those that have ended. */
   holds(): StoredHold[];
+  /** Returns the changes of a subject that may become a wave; undefined: none. */
+  wave<Item>(subject: Subject): WaveState<Item> | undefined;
   /** Members of latest answers that cannot be read. */
   readonly unread: UnreadReads;
 }
@@ -54,7 +57,9 @@ export interface EvidenceTable extends EvidenceReads {
   /** Shows what a record has brought as stale, until it is stored again; of availability these dates. */
   markHeld(record: RecordKey, now: Instant, dates: Dates | null): void;
   putHold(hold: StoredHold): void;
+  /** Ends a hold, and forgets the wave that has led to it. */
   endHold(subject: Subject): void;
+  putWave(subject: Subject, wave: WaveState<unknown>): void;
 }
 
 const ofRecord = ['resource', 'product_id', 'edition', 'part'] as const;
@@ -82,7 +87,10 @@ export function evidenceTable(db: Writes): EvidenceTable {
       ),
   );
   const put = db.change(upsert('_held', ['subject'], ofHold));
-  const end = db.change(({ subject }: OfSubject) => query.deleteFrom('_held').where('subject', '=', subject));
+  const putWave = db.change(upsert('_wave', ['subject'], ['state']));
+  const ends = (['_held', '_wave'] as const).map((table) =>
+    db.change(({ subject }: OfSubject) => query.deleteFrom(table).where('subject', '=', subject)),
+  );
   return {
     ...evidenceReads(db),
     unread: unreadTable(db),
@@ -103,7 +111,10 @@ export function evidenceTable(db: Writes): EvidenceTable {
       put.run({ ...hold, sample: JSON.stringify(sample), shares: JSON.stringify(shares) } as Tables['_held']);
     },
     endHold: (subject) => {
-      end.run({ subject });
+      for (const end of ends) end.run({ subject });
+    },
+    putWave: (subject, wave) => {
+      putWave.run({ subject, state: JSON.stringify(wave) });
     },
   };
 }
@@ -184,6 +195,9 @@ export function evidenceReads(db: Reads): EvidenceReads {
       .limit(3),
   );
   const holds = db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
+  const waves = db.values(({ subject }: OfSubject) =>
+    query.selectFrom('_wave').select('state').where('subject', '=', subject),
+  );
   const showing = counting(db);
   const count = (subject: Subject) => counted.get({ subject }) ?? { pending: 0, applied: 0 };
   const claiming = (subject: Subject) => count(subject).pending + count(subject).applied;
@@ -201,6 +215,10 @@ export function evidenceReads(db: Reads): EvidenceReads {
     claims: (subject, which) => claims[which].all({ subject }),
     hold: (subject) => all().find((each) => each.subject === subject) ?? null,
     holds: all,
+    wave: <Item>(subject: Subject) => {
+      const state = waves.get({ subject });
+      return state === undefined ? undefined : (JSON.parse(state) as WaveState<Item>);
+    },
     unread: unreadReads(db),
     held: () =>
       all().map(({ subject, opened_at, state, decision, decided_until, ended_at, likeness }) => ({

@@ -11,11 +11,14 @@ const products = 36;
 /** Everything is read again, answered as the faults say. */
 async function sweep(harness: VirtualHarness, ...faults: readonly FaultRule[]): Promise<void> {
   for (const fault of faults) harness.sandbox.faults.add(fault);
-  await harness.drive(
-    (async () =>
-      requestResync(harness.daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null }))(),
-  );
+  readAgain(harness);
   await harness.liveUntil(harness.clock.now() + 30 * minute);
+}
+
+/** Makes everything due, or the dates of some products. */
+function readAgain({ daemon }: VirtualHarness, product_ids: readonly number[] = []): void {
+  const resources = product_ids.length === 0 ? resyncResources : (['availability'] as const);
+  requestResync(daemon.ports, { resources, product_ids, from: null, to: null });
 }
 
 function all<Value>({ daemon, clock }: VirtualHarness, sql: string): Value[] {
@@ -70,8 +73,31 @@ describe('a service that replaces or leaves out a part of everything', () => {
   });
 });
 
+it('a wave that a restart interrupts shows no more than one that it does not', async () => {
+  const wrong = async (isInterrupted: boolean) => {
+    await using harness = await filledHarness({ products });
+    const soon = new Date(harness.clock.now() + 20 * 24 * hour).toISOString().slice(0, 10);
+    const shown = () =>
+      all<string>(
+        harness,
+        `SELECT product_id || count(*) FROM bookable_days WHERE date < '${soon}' GROUP BY product_id ORDER BY product_id`,
+      );
+    const before = shown();
+    const ids = all<number>(harness, 'SELECT DISTINCT product_id FROM bookable_days');
+    harness.sandbox.faults.add({ kind: 'cut-dates' });
+    for (const some of [ids.slice(0, 2), ids.slice(2)]) {
+      readAgain(harness, some);
+      await harness.liveUntil(harness.clock.now() + 2 * minute);
+      if (isInterrupted) await harness.restart();
+    }
+    expect(held(harness)).toContain('fewer-near-dates held');
+    return shown().filter((each, index) => each !== before[index]).length;
+  };
+  expect(await wrong(true)).toBe(await wrong(false));
+});
+
 describe('products that were closed', () => {
-  it('close again at once after a service has shown them on sale, however many they are', async () => {
+  it('close again at once after a service has shown them on sale, however many they are, also over restarts', async () => {
     await using harness = await filledHarness({ products: 60, lean: true }, {}, {});
     const { sandbox, clock } = harness;
     const onSale = () => count(harness, 'SELECT count(*) FROM products WHERE sellable = 1');
@@ -92,8 +118,14 @@ describe('products that were closed', () => {
     set('available');
     await sweep(harness);
     expect(onSale()).toBe(before + 18);
+    await harness.restart();
     set('unavailable');
-    await sweep(harness);
+    readAgain(harness);
+    await harness.liveUntil(clock.now() + 40_000, 10_000);
+    // It was said once.
+    expect(onSale()).toBe(before + 18);
+    await harness.restart();
+    await harness.liveUntil(clock.now() + 30 * minute);
     expect(onSale()).toBe(before);
     expect(held(harness).filter((each) => each.startsWith('sale-status held'))).toEqual([]);
   });

@@ -21,8 +21,8 @@ export interface Workers extends Disposable {
   liveCase(name: string, daemon: Daemon): Promise<Outcome>;
 }
 
-/** A plan takes seconds; one that takes so long never ends. */
-const patienceMs = 300_000;
+/** A plan takes seconds, on a busy machine minutes; one that takes so long never ends. */
+const patienceMs = 900_000;
 /** A process keeps some of what each plan left in its memory, and slows down: after so many the next one begins. */
 const plansOfProcess = 100;
 /** How the failure of a plan begins that ended its process, or never ended. */

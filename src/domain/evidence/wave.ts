@@ -15,6 +15,8 @@ export interface WaveRule {
 
 /** An answer about a record, as far as a wave counts it. */
 export interface CountedAnswer<Item> {
+  /** Identifies the record: of several changes of one the last counts, as where a window is answered in parts. */
+  readonly record: string;
   /** Marks of the change: answers with the same one are alike. Empty: the answer changes nothing that counts. */
   readonly marks: readonly (WaveRule & { readonly name: string })[];
   /** True: the member differs from what is shown. */
@@ -35,9 +37,16 @@ interface Counts {
 
 /** A change, with the counts before it. */
 interface Marked<Item> {
+  readonly record: string;
   readonly item: Item;
   readonly at: number;
   readonly before: Counts;
+}
+
+/** A wave as it is stored. The mark that changed last stands last. */
+export interface WaveState<Item> {
+  readonly counts: Counts;
+  readonly marked: readonly (readonly [mark: string, changes: Marked<Item>[]])[];
 }
 
 /** Fewer records than this could make a claim by chance, so they are never a wave. */
@@ -51,19 +60,39 @@ const mostMarks = 2000;
 
 /**
  * The changes of one member, over all records. It remembers only the last few changes of each kind, so that an answer
- * costs no more in a large catalogue than in a small one. A restart forgets them.
+ * costs no more in a large catalogue than in a small one.
  */
 export class Wave<Item> {
-  #counts: Counts = { answers: 0, changes: 0, shown: 0, said: 0 };
+  #counts: Counts;
   /** The last changes of each mark, the newest last. The mark that changed last stands last. */
-  readonly #marked = new Map<string, Marked<Item>[]>();
+  readonly #marked: Map<string, Marked<Item>[]>;
+  #isUnsaved = false;
+
+  constructor(
+    { counts, marked }: WaveState<Item> = { counts: { answers: 0, changes: 0, shown: 0, said: 0 }, marked: [] },
+  ) {
+    this.#counts = counts;
+    this.#marked = new Map(marked);
+  }
+
+  /** True: it has changes that `saved` has not returned yet. */
+  get isUnsaved(): boolean {
+    return this.#isUnsaved;
+  }
+
+  /** Returns its state, without the changes that belong to no wave any more. */
+  saved(now: number): WaveState<Item> {
+    this.#isUnsaved = false;
+    const marked = [...this.#marked].filter(([, changes]) => changes.some(({ at }) => Math.abs(now - at) <= waveMs));
+    return { counts: this.#counts, marked };
+  }
 
   /**
    * Counts an answer. Returns the mark of a wave that it belongs to, and the earlier changes of that wave; null: it belongs
    * to none. `limit`: how many records that change alike are a wave.
    */
   note(
-    { marks, changed, shown, said, at, item }: CountedAnswer<Item>,
+    { record, marks, changed, shown, said, at, item }: CountedAnswer<Item>,
     limit: () => number,
   ): { readonly mark: string; readonly earlier: readonly Item[] } | null {
     const before = this.#counts;
@@ -74,10 +103,13 @@ export class Wave<Item> {
       said: before.said + said,
     };
     if (marks.length === 0) return null;
+    this.#isUnsaved = true;
     const most = limit();
     for (const { name } of marks) {
-      const last = (this.#marked.get(name) ?? []).filter((each) => at - each.at <= waveMs);
-      last.push({ item, at, before });
+      const last = (this.#marked.get(name) ?? []).filter(
+        (each) => Math.abs(at - each.at) <= waveMs && each.record !== record,
+      );
+      last.push({ record, item, at, before });
       last.splice(0, last.length - most);
       this.#marked.delete(name);
       this.#marked.set(name, last);
@@ -90,11 +122,6 @@ export class Wave<Item> {
     if (found === undefined) return null;
     const earlier = (this.#marked.get(found.name) ?? []).slice(0, -1).map((each) => each.item);
     return { mark: found.name, earlier };
-  }
-
-  /** Forgets all changes: those of a wave that is over begin no other one. */
-  clear(): void {
-    this.#marked.clear();
   }
 
   #isWave({ name, of, share }: CountedAnswer<Item>['marks'][number], most: number): boolean {

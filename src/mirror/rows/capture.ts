@@ -77,6 +77,7 @@ export const ownTables = [
   '_unreadable',
   '_walk',
   '_walk_row',
+  '_wave',
 ] as const;
 
 /** A virtual table has no triggers: a product's row is noted with the product. */

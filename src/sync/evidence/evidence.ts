@@ -206,10 +206,11 @@ export class Evidence implements ClaimJudge {
     const { wave: rule } = about(subject);
     if (rule === undefined) return alone;
     const marks = takes ? marksOf(said) : [];
-    const wave = this.#waves.getOrInsert(subject, new Wave());
+    const wave = this.#waves.getOrInsertComputed(subject, () => new Wave(this.#evidence.wave<Changed>(subject)));
     const isValue = rule.by === 'value';
     const found = wave.note(
       {
+        record: Object.values(keyOf(changed.key)).join('/'),
         marks,
         changed: isValue ? said.said_as !== said.shown_as : shown !== amount,
         shown: shown ?? 0,
@@ -375,12 +376,16 @@ export class Evidence implements ClaimJudge {
     if (record.job_id !== null) mirror.schedule.jobs.giveUp(record, record.job_id);
   }
 
-  /** Reviews the holds: draws and judges their samples, and ends those that are over. Run once a minute. */
+  /** Stores the waves, and reviews the holds: draws and judges their samples, and ends those that are over. Run once a minute. */
   look(): void {
     const holds = this.#evidence.holds();
+    const waves = [...this.#waves].filter(([, { isUnsaved }]) => isUnsaved);
+    const isAny = holds.length > 0 || waves.length > 0 || this.#evidence.isAny();
     // Without holds and claims no transaction is needed, so it does not wait for other writers.
-    if (holds.length === 0 && !this.#evidence.isAny() && this.#evidence.unread.members().length === 0) return;
+    if (!isAny && this.#evidence.unread.members().length === 0) return;
     this.#ports.mirror.transaction(() => {
+      // A kill forgets the changes of the last minute.
+      for (const [subject, wave] of waves) this.#evidence.putWave(subject, wave.saved(this.#now()));
       this.#evidence.prune(this.#now());
       this.#evidence.unread.prune();
       for (const each of holds) this.#lookAt(each);

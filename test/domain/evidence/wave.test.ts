@@ -11,11 +11,12 @@ const limit = 5;
 type Answer = readonly [shown: number, said: number, mark?: string];
 
 /** Returns the position at which answers become a wave, and the items of that wave; null: they never do. */
-function found(rule: WaveRule, answers: readonly Answer[], apart_ms = 1000, most = limit) {
+function found(rule: WaveRule, answers: readonly Answer[], apart_ms = 1000, most = limit, records = answers.length) {
   const wave = new Wave<number>();
   for (const [index, [shown, said, mark]] of answers.entries()) {
     const marks = mark === undefined ? [] : [{ name: mark, ...rule }];
     const answer: CountedAnswer<number> = {
+      record: String(index % records),
       marks,
       changed: shown !== said,
       shown,
@@ -77,6 +78,26 @@ describe('a wave', () => {
     expect(found(changes, times(40, [1, 0, 'v']), 4 * hour)).not.toBeNull();
   });
 
+  it('is none of few records, however many of their answers change', () => {
+    expect(found(amount, times(40, lost), 1000, limit, limit - 1)).toBeNull();
+    expect(found(amount, times(40, lost), 1000, limit, limit)).not.toBeNull();
+  });
+
+  it('goes on over a restart, and forgets what is a day old', () => {
+    const again = (later_ms: number) => {
+      const marks = [{ name: '', ...amount }];
+      const answer = (index: number, at: number) => ({ record: String(index), marks, changed: true, shown: 30, said: 3, at, item: index }); // biome-ignore format: facts
+      const before = new Wave<number>();
+      for (const index of [0, 1, 2, 3]) before.note(answer(index, noon), () => limit);
+      expect(before.isUnsaved).toBe(true);
+      const after = new Wave<number>(JSON.parse(JSON.stringify(before.saved(noon + later_ms))));
+      expect(before.isUnsaved).toBe(false);
+      return after.note(answer(4, noon + later_ms), () => limit);
+    };
+    expect(again(hour)).toEqual({ mark: '', earlier: [0, 1, 2, 3] });
+    expect(again(25 * hour)).toBeNull();
+  });
+
   it('is none where too few records could change', () => {
     expect(found(changes, times(400, [1, 0, 'v']), 1000, Number.POSITIVE_INFINITY)).toBeNull();
   });
@@ -99,7 +120,7 @@ describe('a wave', () => {
     for (let item = 0; item < able; item += 1) {
       const [shown_dates, dates] = answer(item);
       const said: Said = { subject: 'fewer-far-dates', shown: shown_dates, said: dates };
-      const counts = { changed: true, shown: shown_dates, said: dates, at: noon, item };
+      const counts = { record: String(item), changed: true, shown: shown_dates, said: dates, at: noon, item };
       if (wave.note({ marks: marksOf(said), ...counts }, () => limitOf(able)) !== null) break;
       shown += 1;
     }

@@ -32,7 +32,9 @@ export async function liesWorld(asked: LiesAsked, say: (line: string) => void): 
   using workers = startWorkers(count);
   const live = async (one: Case, by: Daemon): Promise<Lived> => {
     const outcome = await workers.liveCase(one.name, by);
-    process.stderr.write(`${by}: ${one.name}, ${(outcome.cpu_ms / 1000).toFixed(1)} s\n`);
+    process.stderr.write(
+      `${by}: ${one.name}: ${cellsOf(outcome).join(', ')}; ${(outcome.cpu_ms / 1000).toFixed(1)} s\n`,
+    );
     return [one, outcome];
   };
   const lived = (daemon === undefined ? daemons : [daemon]).map(async (by) => {
