@@ -84,7 +84,7 @@ function lie(
   return {
     name,
     kind: 'lie',
-    products: dense ? 60 : many,
+    products: dense ? 66 : many,
     dense,
     hours: hours + 14,
     bounds: { late, wrong: tells === undefined ? tenthOf(hours) : shownOf(hours, tells), ...(tells && { tells }) },
@@ -295,7 +295,7 @@ export const cases: readonly Case[] = [
   lie('answers cut to three dates for 30 h', { hours: 30, dense: true }, { kind: 'cut-dates' }),
   lie(
     'a third of the answers cut to three dates for 5 h',
-    { hours: 5 },
+    { hours: 5, dense: true },
     { kind: 'cut-dates', of: 'answers', share: 1 / 3 },
   ),
   lie('no weekends, one sweep', { ...sweep, dense: true }, { kind: 'no-weekends' }),

@@ -7,7 +7,7 @@ import type { Said, ServiceLog } from '../history.ts';
  */
 
 /** Records are counted subject by subject, one of each for a product. */
-export const subjects = [
+const subjects = [
   'near dates', 'near price', 'near times', 'far dates', 'far price', 'status', 'texts', 'variants', 'types', 'zone',
 ] as const; // biome-ignore format: words
 export type Subject = (typeof subjects)[number];
@@ -105,7 +105,7 @@ function shownFrom(shown: readonly Said[], value: string, from: number): number 
   return shown.find((each) => each.from > from && each.value === value)?.from ?? Number.POSITIVE_INFINITY;
 }
 
-export const median = (sorted: readonly number[]) => sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+const median = (sorted: readonly number[]) => sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
 
 /** What a case allows: the longest that changes take at the median, and hours in which something wrong is shown, of a product. */
 export interface Bounds {
