@@ -79,6 +79,7 @@ UPDATE checkout SET
     THEN NULLIF(json_extract(document, '$.additional_information.excluded'), '') END,
   post_purchase = CASE json_type(document, '$.additional_information.post_purchase') WHEN 'text'
     THEN NULLIF(json_extract(document, '$.additional_information.post_purchase'), '') END;
+
 -- The last changes of each subject that may become a wave, and the counts of its answers (domain/evidence/wave.ts).
 CREATE TABLE _wave (
   subject TEXT PRIMARY KEY,         -- as in _claim

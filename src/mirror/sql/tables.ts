@@ -66,11 +66,8 @@ export interface Tables {
   _held: { subject: Is['subject']; opened_at: Instant; state: Is['_held.state']; next_at: Instant; sampled_at: Instant | null; sample: string; shares: string; decision: Is['_held.decision'] | null; decided_until: Is['decided_until'] | null; ended_at: Instant | null; likeness: string | null };
   policies: { resource: 'products' | 'product_prices' | 'product_detail' | 'checkout_information' | 'variants' | 'experiences' | 'tags' | 'images' | 'availability' | 'day_prices'; state: 'fresh' | 'stale' | 'expired' | 'unknown'; action: 'show' | 'show_as_from' | 'check_first' | 'hide'; expires_after: number | null; reason: string };
   _unreadable: { resource: Is['resource']; member: string; product_id: number; edition: string; part: number; example: string; first_at: Instant; last_at: Instant; kept: 0 | 1 };
-<<<<<<< HEAD
   _offer: { path: 'experiences' | 'tags' | 'product' | 'checkout_information' | 'variants' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null; refusal: 'path' | 'key' };
-=======
   _wave: { subject: Is['subject']; state: string };
->>>>>>> 3dcee773 (evidence: keep waves over a restart, and count each record once)
 }
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */
