@@ -4,14 +4,16 @@ import type { StoredUnread } from '../../src/mirror/unread.ts';
 
 /** Notes an image address of a product that is not handed on, or another remark about a member, until `dropMember`. */
 export function noteMember(mirror: Mirror, at: Instant, member = 'images[].large (not public)'): void {
-  mirror.transaction(() => mirror.evidence.unread.note(noted(member, at)));
+  mirror.transaction(() => mirror.evidence.unread.note(noted(mirror, member, at)));
 }
 
 export function dropMember(mirror: Mirror, at: Instant, member = 'images[].large (not public)'): void {
-  mirror.transaction(() => mirror.evidence.unread.drop(noted(member, at)));
+  mirror.transaction(() => mirror.evidence.unread.drop(noted(mirror, member, at)));
 }
 
-function noted(member: string, at: Instant): StoredUnread {
-  const key = { resource: 'products', member, product_id: 701, edition: 'en/EUR', part: 0 } as const;
+function noted(mirror: Mirror, member: string, at: Instant): StoredUnread {
+  // A note about a product that is not mirrored is removed within a minute.
+  const product_id = mirror.catalogue.products.ids()[0] ?? 701;
+  const key = { resource: 'products', member, product_id, edition: 'en/EUR', part: 0 } as const;
   return { ...key, example: '"file:///a.jpg"', first_at: at, last_at: at, kept: 0 };
 }
