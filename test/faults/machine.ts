@@ -47,8 +47,12 @@ export async function bootMachine(tree: string): Promise<Machine> {
   const leader = await leaderOf(child);
   const machine: Machine | null = leader === null ? null : machineOf(leader, child, unmount);
   if (machine !== null && (await isUp(machine))) return machine;
-  child.kill('SIGKILL');
-  unmount();
+  // Its processes outlive the one that booted it.
+  if (machine !== null) await machine[Symbol.asyncDispose]();
+  else {
+    child.kill('SIGKILL');
+    unmount();
+  }
   throw new CannotRun('systemd does not boot in namespaces here');
 }
 
@@ -71,7 +75,7 @@ async function leaderOf({ pid }: ChildProcess): Promise<number | null> {
 }
 
 async function isUp(machine: Machine): Promise<boolean> {
-  for (let tries = 0; tries < 240; tries += 1) {
+  for (let tries = 0; tries < 400; tries += 1) {
     await delay(500);
     const { said } = await machine.run('systemctl is-active basic.target');
     if (said.trim() === 'active') return true;
