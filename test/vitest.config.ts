@@ -37,8 +37,8 @@ export default defineConfig({
     setupFiles: ['fakes/prepared-when-used.ts'],
     globalSetup: ['fakes/no-child-outlives.ts', 'fakes/tools.ts', 'fakes/build-once.ts', 'fakes/filled-worlds.ts'],
     // For what hangs: the strict run gives way to what runs beside it in .ci/run, where seven seconds have taken two minutes.
-    testTimeout: thorough ? 300_000 : 120_000,
-    hookTimeout: thorough ? 300_000 : 120_000,
+    testTimeout: thorough ? 600_000 : 120_000,
+    hookTimeout: thorough ? 600_000 : 120_000,
     // Polls wait for what happens, on whatever else the machine does.
     expect: { poll: { timeout: 60_000 } },
     reporters: [
