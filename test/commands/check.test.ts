@@ -78,7 +78,7 @@ it('check and order answer through a daemon and without one, and nothing that is
   const status = async () => (await run('status')).stdout;
   await expect
     .poll(status, { timeout: 10_000 })
-    .toMatch(/Errors {4}\d+\.\d %: the mirror was wrong in 1 of 3 checks and 0 of 1 orders; near/);
+    .toMatch(/Errors {4}\d+\.\d %: the mirror was wrong in 1 of 3 checks and 0 of 1 order; near/);
   expect(await status()).toContain(`most often wrong: ${id} (1 of 4)`);
 
   const socket = join(directory.path, 'state', 'admin.sock');

@@ -74,6 +74,7 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
         secret_file: secretFile('receiver-secret', 'r'.repeat(43)),
       },
       subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+      cadence: { availability: { horizon: 124, beyond: { days: 93, every: '8d' } } },
       categories: [
         {
           name: 'top',
@@ -84,7 +85,7 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
             checkout_information: '1d',
             variants: '1d',
             images: '1d',
-            availability: { near: every, middle: every, far: every },
+            availability: { near: every, middle: every, far: every, beyond: every },
           },
         },
       ],

@@ -108,14 +108,10 @@ export function ratedAlike(mirror: string): void {
   db.close();
 }
 
-/** Has the schema be of another version: with a column more and one less, a table that is no more, and other views. */
-export async function age({ postgres, mirror }: Stage): Promise<void> {
-  const db = otherWriter(mirror);
-  if (db.prepare("SELECT 1 FROM pragma_table_info('_product') WHERE name = 'added'").get() === undefined)
-    db.exec('ALTER TABLE _product ADD COLUMN added TEXT; UPDATE _product SET added = rating');
-  db.close();
+/** Has the schema be of another version: with a column less and one more, a table that is no more, and other views. */
+export async function age({ postgres }: Pick<Stage, 'postgres'>): Promise<void> {
   await postgres.query(
-    `ALTER TABLE _product DROP COLUMN IF EXISTS added, ADD COLUMN former text;
+    `ALTER TABLE _product DROP COLUMN IF EXISTS signal_before_at, ADD COLUMN former text;
      CREATE TABLE _former (former_id bigint PRIMARY KEY);
      DO $$ BEGIN
        IF to_regclass('_made') IS NOT NULL THEN

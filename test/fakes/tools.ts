@@ -63,6 +63,7 @@ const tools = {
   },
   zsh: { tries: ['zsh', '--version'], packages: 'zsh' },
   promtool: { tries: ['promtool', '--version'], packages: 'prometheus' },
+  tzdata: { tries: ['test', '-e', '/usr/share/zoneinfo/UTC'], packages: 'tzdata' },
   faketime: { tries: ['faketime', '-f', '+0d', 'true'], packages: 'faketime' },
   unshare: { tries: ['unshare', '-Urm', 'true'], packages: null, instead: 'a kernel that lets users unshare' },
   nsenter: { tries: ['nsenter', '--version'], packages: 'util-linux' },
