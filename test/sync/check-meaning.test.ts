@@ -110,7 +110,7 @@ describe('a check in a currency', () => {
 describe('a check of a product that the service does not have', () => {
   const paths = {
     product: '^/v2/products/\\d+(/availability)?\\?',
-    specification: '/(availability|checkout_information)\\?',
+    specification: '^/v2/products/\\d+/(availability|checkout_information)\\?',
   };
   const specified = { service: { currencies: ['EUR', 'USD'], profile: { paths: { product: null } } } };
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { shownRows } from '../fakes/shown-rows.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -175,6 +177,25 @@ describe('own reads that are all answered with 404', () => {
     await lives(harness, 30 * minute);
     expect([missing(harness), bookable(harness), held(harness)]).toEqual([['product'], before, []]);
     expect([claims(harness, 'pending'), claims(harness, 'applied'), withheld(harness)]).toEqual([[], [], []]);
+  });
+
+  it('beside everything else of each product close nothing in four hours, asked for at once, and a check is unknown', async () => {
+    await using harness = await filled();
+    const product = selling(harness);
+    const before = bookable(harness);
+    refuse(harness, '^/v2/products/\\d+');
+    requestResync(harness.daemon.ports, {
+      resources: ['products', 'checkout', 'availability'],
+      product_ids: [],
+      from: null,
+      to: null,
+    });
+    await lives(harness, 4 * hour);
+    expect([missing(harness), bookable(harness), withheld(harness)]).toEqual([['product'], before, []]);
+    await using ports = checkPorts(harness.daemon);
+    const asked = { product_id: product.id, date: '2026-11-30' };
+    const { verdict } = await harness.drive(checkBeforeOrder(ports, asked, new AbortController().signal));
+    expect([verdict, bookable(harness)]).toEqual(['unknown', before]);
   });
 
   it('claim nothing while nobody knows whether the path is missing', async () => {

@@ -46,6 +46,8 @@ export function shownBy(about: RefusalOf, said: Said): Shown {
  */
 export type Reach =
   | { readonly to: 'record'; readonly because: 'specified' | 'another-accepted' | 'nobody-answered' | 'products-gone' }
+  // The record fails, and that says nothing about its product.
+  | { readonly to: 'record'; readonly because: 'others-refused' }
   | { readonly to: 'key'; readonly because: 'all-refused' | 'account' | 'known' }
   | { readonly to: 'path'; readonly because: 'three-refused' | 'refused-again' | 'list-refused' | 'known' }
   | { readonly to: 'unknown'; readonly because: 'refused-once' | 'nobody-answered' };
@@ -124,6 +126,19 @@ export function reachOfPath(
   if (answered_at === null && isList(resource)) return { to: 'path', because: 'list-refused' };
   const isAgain = refused_at !== null && now - refused_at >= apartMs;
   return isAgain ? { to: 'path', because: 'refused-again' } : { to: 'unknown', because: 'refused-once' };
+}
+
+/**
+ * Judges a refusal of a path that the service has by its specification: it concerns the record, but it is evidence about
+ * the product only if another one was answered.
+ */
+export function reachOfSpecified(others: readonly Shown[]): Reach {
+  return { to: 'record', because: others.includes('accepted') ? 'another-accepted' : 'others-refused' };
+}
+
+/** Returns whether a refusal with 404 or 410 is evidence that the service does not have the product. */
+export function isAboutProduct({ to, because }: Reach): boolean {
+  return to === 'record' && because !== 'others-refused';
 }
 
 /**

@@ -1,6 +1,7 @@
 import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Unanswered } from '../../domain/checks/check.ts';
+import { isAboutProduct } from '../../domain/evidence/reach.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
@@ -122,17 +123,13 @@ async function askForItself(
   const [kind] = absenceReads(policy);
   const record = kind === undefined ? null : mirror.schedule.records.find({ ...kind, product_id });
   if (record === null) return 'unknown';
-  if (!hasOwnReads(policy)) {
-    // If this path never answered for the product, the path itself may be missing.
-    if (record.fetched_at === null) return 'unknown';
-    const reading = await upstream.checkoutInformation(question);
-    return reading.kind === 'refused' && isMissing(reading.status) ? 'missing' : 'unknown';
-  }
-  const reading = await upstream.product({ ...question, currency: currencies[0] });
-  if (reading.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading };
+  // If this path never answered for the product, the path itself may be missing.
+  if (!hasOwnReads(policy) && record.fetched_at === null) return 'unknown';
+  const own = hasOwnReads(policy) ? await upstream.product({ ...question, currency: currencies[0] }) : null;
+  if (own?.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading: own };
+  const reading = own ?? (await upstream.checkoutInformation(question));
   if (reading.kind !== 'refused' || !isMissing(reading.status)) return 'unknown';
-  const { to } = await ports.refusals.judge(record, reading, signal);
-  return to === 'record' ? 'missing' : 'unknown';
+  return isAboutProduct(await ports.refusals.judge(record, reading, signal)) ? 'missing' : 'unknown';
 }
 
 /** An answer of the product's own read: the product exists. */

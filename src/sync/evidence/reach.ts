@@ -8,6 +8,7 @@ import {
   type Reach,
   reachOfKey,
   reachOfPath,
+  reachOfSpecified,
   refuses,
   type Shown,
   shownBy,
@@ -28,7 +29,7 @@ import { venueToday } from '../../domain/time/venue.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import { askMissing } from '../records/absence.ts';
 import type { Ports, RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
-import { askDecidingReads } from '../records/deciding-reads.ts';
+import { absenceReads, askDecidingReads } from '../records/deciding-reads.ts';
 import { prepareRecords } from '../records/prepare.ts';
 
 /** Milliseconds between two cheap calls while the key is refused. */
@@ -92,9 +93,12 @@ export class Refusals implements RefusalJudge {
       if (path === null || reach.because !== 'another-accepted') return reach;
       return this.#shared(path, signal, () => this.#askAboutPath('key', path, record, signal));
     }
-    if (path === null || !mayLack(record.resource) || !refuses('path', refusal))
-      return { to: 'record', because: 'specified' };
-    return this.#shared(path, signal, () => this.#askAboutPath('path', path, record, signal));
+    if (path === null || !refuses('path', refusal)) return { to: 'record', because: 'specified' };
+    if (mayLack(record.resource))
+      return this.#shared(path, signal, () => this.#askAboutPath('path', path, record, signal));
+    const decides = absenceReads(this.#ports.policy).some(({ resource }) => resource === record.resource);
+    if (!decides) return { to: 'record', because: 'specified' };
+    return this.#shared(path, signal, () => this.#askAboutSpecified(path, record, signal));
   }
 
   /**
@@ -173,6 +177,15 @@ export class Refusals implements RefusalJudge {
     });
     if (reach.to === 'path') pathMissing(this.#ports, path, about);
     return reach;
+  }
+
+  /** Asks about a path whose refusals decide about products, though the service has it by its specification. */
+  async #askAboutSpecified(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
+    const { mirror, clock } = this.#ports;
+    if (isThere(mirror.schedule.offers.find(path), clock.now())) return reachOfSpecified(['accepted']);
+    const others = await this.#askUntil('path', othersOfPath(record, this.#listed()), signal);
+    if (others.includes('accepted')) mirror.transaction(() => pathAnswered(this.#ports, path, clock.now()));
+    return reachOfSpecified(others);
   }
 
   /** Requests one record after the other, until one is accepted. */

@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
-import { refusedCode, refuses } from '../../domain/evidence/reach.ts';
+import { isAboutProduct, refusedCode, refuses } from '../../domain/evidence/reach.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { withheldMs } from '../../domain/schedule/offer.ts';
 import { type Due, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
@@ -251,7 +251,8 @@ export async function settleFailure(
 ): Promise<Refreshed> {
   if (reading.kind === 'throttled' && reading.rests !== undefined) return settleThrottled(ports, record, reading.rests);
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
-  const to = reading.kind === 'refused' ? (await ports.refusals.judge(record, reading, signal)).to : 'record';
+  const reach = reading.kind === 'refused' ? await ports.refusals.judge(record, reading, signal) : null;
+  const to = reach?.to ?? 'record';
   if (to === 'key') return { kind: 'key-refused' };
   // The record was dropped with its path, unless the key could read it before.
   if (to === 'path' && !ports.policy.extent.resources.has(record.resource)) return { kind: 'postponed' };
@@ -272,7 +273,8 @@ export async function settleFailure(
     ports.mirror.transaction(() => {
       const { job_id, product_id, due_reason: reason } = record;
       const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
-      const next = decidesAbsence(ports.policy, record) ? noteGone(ports, product_id, { answer, reason }) : null;
+      const isSaid = reach !== null && isAboutProduct(reach) && decidesAbsence(ports.policy, record);
+      const next = isSaid ? noteGone(ports, product_id, { answer, reason }) : null;
       if (record.resource === 'availability') askItself(ports, product_id);
       const decision = job_id === null ? 'there' : decideGone(ports, product_id, job_id);
       if (decision === 'gone' && job_id !== null) ports.mirror.schedule.jobs.leaveOut(record, job_id);
