@@ -50,7 +50,8 @@ describe('after a gap', () => {
 });
 
 it.each([
-  [410, null, true],
+  [410, null, false],
+  [410, { missing_walks: 1 }, true],
   [404, null, false],
   [404, { missing_walks: 1 }, false],
   [404, { missing_walks: 2 }, true],

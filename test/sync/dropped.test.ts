@@ -161,10 +161,10 @@ describe('a third of the products that are dropped at once', () => {
   });
 });
 
-describe('own reads that are all answered with 404', () => {
+describe('own reads that are all refused', () => {
   const missing = ({ daemon }: VirtualHarness) => daemon.mirror.schedule.offers.missing().map(({ path }) => path);
 
-  it('are a missing path: nothing closes, also what claimed it before the path was missing', async () => {
+  it('with 404 are a missing path: nothing closes, also what claimed it before the path was missing', async () => {
     await using harness = await filled();
     const product = selling(harness);
     const before = bookable(harness);
@@ -179,26 +179,32 @@ describe('own reads that are all answered with 404', () => {
     expect([claims(harness, 'pending'), claims(harness, 'applied'), withheld(harness)]).toEqual([[], [], []]);
   });
 
-  it('beside everything else of each product close nothing in four hours, asked for at once, and a check is unknown', async () => {
-    await using harness = await filled();
-    const product = selling(harness);
-    const before = bookable(harness);
-    refuse(harness, '^/v2/products/\\d+');
-    requestResync(harness.daemon.ports, {
-      resources: ['products', 'checkout', 'availability'],
-      product_ids: [],
-      from: null,
-      to: null,
-    });
-    await lives(harness, 4 * hour);
-    expect([missing(harness), bookable(harness), withheld(harness)]).toEqual([['product'], before, []]);
-    await using ports = checkPorts(harness.daemon);
-    const asked = { product_id: product.id, date: '2026-11-30' };
-    const { verdict } = await harness.drive(checkBeforeOrder(ports, asked, new AbortController().signal));
-    expect([verdict, bookable(harness)]).toEqual(['unknown', before]);
-  });
+  it.each([
+    [404, ['product']],
+    [410, []],
+  ])(
+    'beside everything else of each product (%i) close nothing in hours, and a check is unknown',
+    async (status, paths) => {
+      await using harness = await filled();
+      const product = selling(harness);
+      const before = bookable(harness);
+      refuse(harness, '^/v2/products/\\d+', { status });
+      requestResync(harness.daemon.ports, {
+        resources: ['products', 'checkout', 'availability'],
+        product_ids: [],
+        from: null,
+        to: null,
+      });
+      await lives(harness, 4 * hour);
+      expect([missing(harness), bookable(harness), withheld(harness)]).toEqual([paths, before, []]);
+      await using ports = checkPorts(harness.daemon);
+      const asked = { product_id: product.id, date: '2026-11-30' };
+      const { verdict } = await harness.drive(checkBeforeOrder(ports, asked, new AbortController().signal));
+      expect([verdict, bookable(harness)]).toEqual(['unknown', before]);
+    },
+  );
 
-  it('claim nothing while nobody knows whether the path is missing', async () => {
+  it('with 404 claim nothing while nobody knows whether the path is missing', async () => {
     await using harness = await filled();
     const product = selling(harness);
     const before = bookable(harness);

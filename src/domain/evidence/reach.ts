@@ -128,11 +128,16 @@ export function reachOfPath(
   return isAgain ? { to: 'path', because: 'refused-again' } : { to: 'unknown', because: 'refused-once' };
 }
 
+/** Returns whether an answer says that there is no such record, now or ever again. */
+export function saysGone({ kind, status }: Said): boolean {
+  return kind === 'refused' && (status === 404 || status === 410);
+}
+
 /**
- * Judges a refusal of a path that the service has by its specification: it concerns the record, but it is evidence about
- * the product only if another one was answered.
+ * Judges such an answer where the path is no question. It fails the record, but is evidence about the product only if
+ * another one is answered: a fault of routing says the same of each, and so does a version that is retired.
  */
-export function reachOfSpecified(others: readonly Shown[]): Reach {
+export function reachBeside(others: readonly Shown[]): Reach {
   return { to: 'record', because: others.includes('accepted') ? 'another-accepted' : 'others-refused' };
 }
 

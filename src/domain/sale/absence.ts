@@ -63,12 +63,12 @@ export function withdrawal(facts: AbsenceFacts): string | null {
 }
 
 /**
- * Returns whether a read that was refused just now proves that the product is gone: a 410 by itself, a 404 if two lists
- * lack the product too.
+ * Returns whether a read that was refused just now proves that the product is gone: a 410 if a list lacks it too, a 404 if
+ * two do.
  */
 export function isGoneBy(status: number, facts: Pick<AbsenceFacts, 'missing_walks'> | null): boolean {
-  if (status === 410) return true;
-  return status === 404 && facts !== null && facts.missing_walks >= listsWithout;
+  const lists = status === 410 ? 1 : status === 404 ? listsWithout : null;
+  return lists !== null && facts !== null && facts.missing_walks >= lists;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Unanswered } from '../../domain/checks/check.ts';
-import { isAboutProduct } from '../../domain/evidence/reach.ts';
+import { isAboutProduct, saysGone } from '../../domain/evidence/reach.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
@@ -80,7 +80,7 @@ function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswer
 }
 
 /**
- * Returns the result for a live read whose dates were refused. A 404 for the dates alone proves nothing, so the product
+ * Returns the result for a live read whose dates were refused. A 404 or 410 for the dates alone proves nothing, so the product
  * itself is requested. If the service does not have it either, its dates are withheld until a read answers with dates
  * again.
  */
@@ -91,12 +91,12 @@ async function judgeRefusal(ports: SyncPorts, call: LiveCall<unknown>, refusal: 
   const { status } = refusal;
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
   ports.refusals.judge(key, refusal, signal).catch(() => undefined);
-  if (!isMissing(status)) return unanswered(reasonOf(refusal));
+  if (!saysGone(refusal)) return unanswered(reasonOf(refusal));
   const certain = isGoneBy(status, mirror.catalogue.removals.one(product_id));
   const itself = certain ? 'unasked' : await askForItself(ports, product_id, signal);
   const isGone = certain || itself === 'missing';
   const result: LiveResult = isGone
-    ? { kind: 'gone', reason: certain ? 'withdrawn' : 'not-found' }
+    ? { kind: 'gone', reason: certain || status === 410 ? 'withdrawn' : 'not-found' }
     : unanswered('service-refused');
   const store = () => {
     if (certain) withholdDates(ports, product_id, 'live-check');
@@ -128,7 +128,7 @@ async function askForItself(
   const own = hasOwnReads(policy) ? await upstream.product({ ...question, currency: currencies[0] }) : null;
   if (own?.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading: own };
   const reading = own ?? (await upstream.checkoutInformation(question));
-  if (reading.kind !== 'refused' || !isMissing(reading.status)) return 'unknown';
+  if (reading.kind !== 'refused' || !saysGone(reading)) return 'unknown';
   return isAboutProduct(await ports.refusals.judge(record, reading, signal)) ? 'missing' : 'unknown';
 }
 
@@ -136,8 +136,4 @@ async function askForItself(
 interface ItselfThere {
   readonly record: RecordFacts;
   readonly reading: Extract<Reading<ProductEntry>, { kind: 'read' }>;
-}
-
-function isMissing(status: number): boolean {
-  return status === 404 || status === 410;
 }

@@ -6,11 +6,12 @@ import {
   othersOfKey,
   othersOfPath,
   type Reach,
+  reachBeside,
   reachOfKey,
   reachOfPath,
-  reachOfSpecified,
   refuses,
   type Shown,
+  saysGone,
   shownBy,
 } from '../../domain/evidence/reach.ts';
 import {
@@ -57,6 +58,8 @@ export class Refusals implements RefusalJudge {
     readonly since: Instant;
     readonly tried_at: number;
   } | null = null;
+  /** When others were refused beside a record that decides about its product (monotonic); null: not since one answered. */
+  #refusedBeside: number | null = null;
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<'key' | OptionalPath, Promise<Reach>>();
 
@@ -93,12 +96,11 @@ export class Refusals implements RefusalJudge {
       if (path === null || reach.because !== 'another-accepted') return reach;
       return this.#shared(path, signal, () => this.#askAboutPath('key', path, record, signal));
     }
-    if (path === null || !refuses('path', refusal)) return { to: 'record', because: 'specified' };
-    if (mayLack(record.resource))
+    if (path !== null && mayLack(record.resource) && refuses('path', refusal))
       return this.#shared(path, signal, () => this.#askAboutPath('path', path, record, signal));
     const decides = absenceReads(this.#ports.policy).some(({ resource }) => resource === record.resource);
-    if (!decides) return { to: 'record', because: 'specified' };
-    return this.#shared(path, signal, () => this.#askAboutSpecified(path, record, signal));
+    if (path === null || !decides || !saysGone(refusal)) return { to: 'record', because: 'specified' };
+    return this.#shared(path, signal, () => this.#askBeside(path, record, signal));
   }
 
   /**
@@ -179,13 +181,19 @@ export class Refusals implements RefusalJudge {
     return reach;
   }
 
-  /** Asks about a path whose refusals decide about products, though the service has it by its specification. */
-  async #askAboutSpecified(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
+  /**
+   * Asks about a refusal that decides about its product, where the path is no question: it is specified, or answers 410.
+   * Two other records at most are requested a minute.
+   */
+  async #askBeside(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
     const { mirror, clock } = this.#ports;
-    if (isThere(mirror.schedule.offers.find(path), clock.now())) return reachOfSpecified(['accepted']);
+    if (isThere(mirror.schedule.offers.find(path), clock.now())) return reachBeside(['accepted']);
+    if (clock.monotonic() - (this.#refusedBeside ?? Number.NEGATIVE_INFINITY) < keyEveryMs) return reachBeside([]);
     const others = await this.#askUntil('path', othersOfPath(record, this.#listed()), signal);
-    if (others.includes('accepted')) mirror.transaction(() => pathAnswered(this.#ports, path, clock.now()));
-    return reachOfSpecified(others);
+    const isAnswered = others.includes('accepted');
+    if (isAnswered) mirror.transaction(() => pathAnswered(this.#ports, path, clock.now()));
+    this.#refusedBeside = isAnswered ? null : clock.monotonic();
+    return reachBeside(others);
   }
 
   /** Requests one record after the other, until one is accepted. */

@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
-import { isAboutProduct, refusedCode, refuses } from '../../domain/evidence/reach.ts';
+import { isAboutProduct, refusedCode, refuses, saysGone } from '../../domain/evidence/reach.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import { withheldMs } from '../../domain/schedule/offer.ts';
 import { type Due, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
@@ -263,7 +263,7 @@ export async function settleFailure(
   const code = isExcused ? `${refusedCode}${reading.status}` : reading.code;
   // The service would give a wrong-range answer again, so a waiting resync does not wait for that.
   const final = isRefused || code === 'other-dates' || code === 'members-unreadable';
-  const gone = isRefused && (reading.status === 404 || reading.status === 410);
+  const gone = isRefused && saysGone(reading);
   if (to === 'unknown') recordFailure(ports, record, { code, message, final: false, again_ms: unknownReachMs });
   else if (to === 'path') recordFailure(ports, record, { code, message, final, again_ms: withheldMs });
   else if (!gone || record.product_id === 0) {
