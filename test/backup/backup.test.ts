@@ -176,14 +176,14 @@ describe('a backup', () => {
     enlarge(test.mirror.path, 12);
     const { size } = statSync(test.mirror.path);
     const kills = thorough ? 12 : 4;
-    const begun = (...preloaded: string[]) => {
-      const work: BackupWork = { make: test.order(Date.now()) };
+    const begun = (at: number, ...preloaded: string[]) => {
+      const work: BackupWork = { make: test.order(at) };
       const script = fileURLToPath(new URL('../../src/backup/child.ts', import.meta.url));
       const child = spawn(process.execPath, [...preloaded, script, JSON.stringify(work)], { stdio: 'ignore' });
       return { child, ended: once(child, 'close') };
     };
     for (let kill = 0; kill < kills; kill += 1) {
-      const { child, ended } = begun();
+      const { child, ended } = begun(Date.now());
       const unfinished = join(test.backups, `.backup.${child.pid}.tmp`);
       const written = () =>
         (existsSync(unfinished) ? readdirSync(unfinished) : []).reduce(
@@ -195,7 +195,8 @@ describe('a backup', () => {
       await ended;
     }
     // The last one in the moment before it would be there: on a busy machine the others may have been whole before they were seen.
-    await begun('--import', `data:text/javascript,${encodeURIComponent(killedAtItsName)}`).ended;
+    // Its name is its own: one that is whole has that of the second.
+    await begun(Date.now() + hour / 2, '--import', `data:text/javascript,${encodeURIComponent(killedAtItsName)}`).ended;
     for (const backup of backupsIn(test.backups)) expect(tryBackup({ backup, now: 1 }).failure).toBeNull();
     expect(readdirSync(test.backups).filter((name) => name.startsWith('.backup.'))).toHaveLength(1);
     // The next one clears away what they left.

@@ -33,14 +33,16 @@ describe('the judge', () => {
   it('finds both kinds of error beyond what a case allows', () => {
     const errors = judged('near dates', [[0, '5'], [50, '4']], [[0, '5'], [10, '0'], [13, '5'], [60, '4']]); // biome-ignore format: a log
     expect(verdictOf(errors, { late: { 'near dates': 10 }, wrong: { 'near dates': 3 } })).toEqual({
-      shown: [],
-      late: [],
-      silent: [],
+      ...{ shown: [], late: [], silent: [] },
+      beyond: { records: 0, hours: 0 },
+      delay: 10,
     });
     expect(verdictOf(errors, { late: { 'near dates': 9 }, wrong: { 'near dates': 2 } })).toEqual({
       shown: ['near dates: wrong for 3.00 h a product, at most 2.00'],
       late: [expect.stringContaining('were shown after 10.0 h at the median, at most 9')],
       silent: [],
+      beyond: { records: 0, hours: 1 },
+      delay: 10,
     });
   });
 

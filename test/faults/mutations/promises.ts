@@ -349,7 +349,7 @@ const kept: readonly Kept[] = [
     file: 'domain/time/venue-clock.ts',
     tests: ['domain/passed-times', 'mirror/passed-times'],
     lines: {
-      "disambiguation: 'later'": "disambiguation: 'earlier'",
+      'minute * 60_000).last': 'minute * 60_000).first',
       'if (end - start === dayMs) return': 'if (end > start) return',
     },
   },
