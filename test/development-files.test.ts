@@ -140,7 +140,7 @@ describe('a follower', () => {
       }
     },
     copy: async (to) => {
-      publishCopy(path, to, `${to}.made`);
+      publishCopy(path, to, `${to}.made`, { mode: 0o600 });
       made(to);
       return 1;
     },
@@ -167,7 +167,7 @@ describe('a follower', () => {
     using reader = openReader(path);
     expect(reader.products()).toHaveLength(2);
     // Its own mirror is no copy, and is left alone.
-    publishCopy(harness.daemon.mirror.path, mirror, `${mirror}.made`);
+    publishCopy(harness.daemon.mirror.path, mirror, `${mirror}.made`, { mode: 0o600 });
     ofDevelopment(mirror, 'mirror');
     const before = digest(mirror);
     await expect(followed(source, mirror)).rejects.toMatchObject({ code: 'no-followed-copy', exitCode: 78 });

@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { noteOf } from '../sqlite/identity.ts';
 
 /** A process that has the mirror open. */
 export interface OpenIn {
@@ -56,13 +57,13 @@ function programOf(pid: string): string {
  * 124`.
  */
 function readersOf(path: string): Set<number> {
-  const inode = statSync(`${path}-shm`, { throwIfNoEntry: false })?.ino;
-  if (inode === undefined) return new Set();
+  const note = noteOf(`${path}-shm`);
+  if (note === null) return new Set();
   const lines = locks().matchAll(/^\d+: POSIX +ADVISORY +READ +(\d+) [\da-f]+:[\da-f]+:(\d+) (\d+) (\d+|EOF)$/gm);
   return new Set(
     [...lines]
       .filter(
-        ([, , ino, from]) => Number(ino) === inode && Number(from) >= readMarks.first && Number(from) <= readMarks.last,
+        ([, , ino, from]) => ino === note.inode && Number(from) >= readMarks.first && Number(from) <= readMarks.last,
       )
       .map(([, pid]) => Number(pid)),
   );

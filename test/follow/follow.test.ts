@@ -57,7 +57,7 @@ function rowsOf(path: string, now: () => number): TestSource {
     },
     copy: async (to) => {
       source.copies += 1;
-      publishCopy(path, to, `${to}.made`);
+      publishCopy(path, to, `${to}.made`, { mode: 0o600 });
       return now();
     },
   };

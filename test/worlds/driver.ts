@@ -439,7 +439,7 @@ function sourceOf(path: string, now: () => number): RowSource {
       }
     },
     copy: async (to) => {
-      publishCopy(path, to, `${to}.made`);
+      publishCopy(path, to, `${to}.made`, { mode: 0o600 });
       return now();
     },
   };
