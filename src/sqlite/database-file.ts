@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
@@ -6,6 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { developmentFile } from './development.ts';
 import { writeTroubleOf } from './fault.ts';
 import { type FileKind, migrationsOf, viewsOf } from './file-kind.ts';
+import { noteOf } from './identity.ts';
 import { type Look, lookAt, lookBeside } from './look.ts';
 import { withinQuota } from './quota.ts';
 import { openReadOnly } from './read-only.ts';
@@ -111,9 +112,9 @@ export function sqliteVersion(): string {
   }
 }
 
-/** Returns the size of a file's write-ahead log in bytes: 0 where there is none. */
+/** Returns the size of a file's write-ahead log in bytes: 0 where there is none, or nobody of this user may look. */
 export function walSizeOf(path: string): number {
-  return statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  return noteOf(`${path}-wal`)?.size ?? 0;
 }
 
 function createFile(path: string, { mode }: FileKind): void {
