@@ -52,7 +52,7 @@ function areMoved(pairs: readonly PricePair[], ratio: number): boolean {
 /** Members of a product's document that are converted. */
 const converted: readonly string[] = ['price', 'prediscount_price', 'display_price', 'display_booking_fee'];
 
-/** How two documents of a product differ where its supplier has another currency. */
+/** Differences between two documents of a product whose supplier has another currency. */
 export interface RateDifference {
   /** True: the supplier's own price is the same, so that any other price has moved with the rate. */
   readonly prices: boolean;

@@ -7,7 +7,7 @@ import { type OptionalResourcePath, type Resource, resourceNames, resources } fr
  */
 export type OptionalPath = OptionalResourcePath | 'subscription' | 'reactivate';
 
-/** What a refusal beyond its record concerns: the path, which the service lacks, or the key, which may not read it. */
+/** Subject of a refusal beyond its record: the path, which the service lacks, or the key, which may not read it. */
 export type RefusalOf = 'path' | 'key';
 
 /** Setting with which an operator stops requests to the path. */

@@ -23,7 +23,7 @@ export function wallClock({ at, zone }: { readonly at: string; readonly zone: st
   const after = (from: number) => {
     const rules = rulesOf(zone);
     let local = cron.nextRun(new Date(from + 60_000 * rules.offsetAt(from)));
-    // Where an hour comes twice, times are found that have come by its first time.
+    // If an hour comes twice, croner also finds times that its first occurrence has passed.
     for (; local !== null; local = cron.nextRun(local)) {
       const { first } = instantsOf(rules, local.getTime());
       if (first > from) return first;

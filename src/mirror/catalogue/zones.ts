@@ -13,7 +13,7 @@ const datesAheadMs = 400 * 86_400_000;
 export interface ZoneTable {
   /**
    * Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead.
-   * Where the rules of a zone are others than before, the dates of its products are to be divided again.
+   * If the rules of a zone have changed, it marks the dates of the zone's products, which are then divided again.
    */
   write(now: Instant): void;
   /**

@@ -58,7 +58,7 @@ export class Refusals implements RefusalJudge {
     readonly since: Instant;
     readonly tried_at: number;
   } | null = null;
-  /** When others were refused beside a record that decides about its product (monotonic); null: not since one answered. */
+  /** Monotonic instant at which other records were refused as well as a deciding one; null: not since one was answered. */
   #refusedBeside: number | null = null;
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<'key' | OptionalPath, Promise<Reach>>();

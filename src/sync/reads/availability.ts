@@ -152,7 +152,7 @@ class WindowRead {
   /** True: a stored answer changed the mirror. `#noticed` has the dates whose change a shopper would notice. */
   #changed = false;
   readonly #noticed: string[] = [];
-  /** How many of these the exchange rate alone has changed: no change of the product. */
+  /** Number of changed dates that only the exchange rate has moved: no change of the product. */
   #byRate = 0;
   /** Members that its answers had and that cannot be read, with an example of each. */
   readonly #unread = new Map<string, UnreadValue>();
