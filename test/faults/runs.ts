@@ -7,6 +7,7 @@ import { type Injected, inject } from './inject.ts';
 import { killRounds } from './kill.ts';
 import { littleMemory } from './little-memory.ts';
 import { judgeMutations } from './mutations/judge.ts';
+import { plantedDeletion } from './mutations/planted-deletion.ts';
 import { powerLoss } from './power-loss.ts';
 import { readersOfCopy, readersOfHastyCopy, readersOfMirror } from './readers.ts';
 import { control, type FaultOptions, type Outcome, type Run } from './run.ts';
@@ -195,7 +196,10 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
         form: 'long',
       },
     ],
-    mutations: [{ what: 'drawn lines changed', form: 'long', run: (say) => judgeMutations('drawn', options, say) }],
+    mutations: [
+      { what: 'drawn lines changed', form: 'long', run: (say) => judgeMutations('drawn', options, say) },
+      { what: 'control: a test is deleted without an heir', run: plantedDeletion },
+    ],
     promises: [
       {
         what: 'five lines changed for each promise',

@@ -4,13 +4,16 @@ import { durations, firstFiles, remember } from './durations.ts';
 
 const nameOf = ({ moduleId }: { readonly moduleId: string }) => relative(join(import.meta.dirname, '..'), moduleId);
 
-/** Runs the longest files first, so that none of them is left alone at the end. */
+/** Runs the files that are named in the environment in their order, then the longest first: none of them is left alone at the end. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const seconds = durations();
     const first = process.env[firstFiles]?.split(',') ?? [];
-    const isFirst = (file: TestSpecification) => Number(first.includes(nameOf(file)));
-    return files.toSorted((a, b) => isFirst(b) - isFirst(a) || seconds(nameOf(b)) - seconds(nameOf(a)));
+    const place = (file: TestSpecification) => first.lastIndexOf(nameOf(file));
+    const isLater = (file: TestSpecification) => Number(place(file) < 0);
+    return files.toSorted(
+      (a, b) => isLater(a) - isLater(b) || place(a) - place(b) || seconds(nameOf(b)) - seconds(nameOf(a)),
+    );
   }
 }
 

@@ -16,6 +16,7 @@ export interface SuiteResult {
 interface Results {
   readonly testResults: readonly {
     readonly name: string;
+    readonly status?: string;
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
 }

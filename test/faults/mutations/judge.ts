@@ -31,7 +31,8 @@ function shuffled(all: readonly Mutation[], seed: number): Mutation[] {
 const short = (text: string) => text.replaceAll(/\s+/g, ' ').slice(0, 100);
 
 function told(fate: Fate): string {
-  return fate.kind === 'survived' ? `by ${fate.tests.join(', ') || 'no test: none imports it'}` : `by ${fate.by}`;
+  if (fate.kind === 'survived') return `by ${fate.tests.join(', ') || 'no test: none imports it'}`;
+  return `by ${fate.by.file}: ${fate.by.title}`;
 }
 
 /**
@@ -50,14 +51,15 @@ export async function judgeMutations(
   const judged = lines.length === 0 && which === 'drawn' ? sample : Number.POSITIVE_INFINITY;
   const counts = { caught: 0, survived: 0 };
   using copies = new DisposableStack();
-  const scratches = Array.from({ length: workers }, () => copies.use(new Scratch()));
+  const scratches = Array.from({ length: workers }, () => copies.use(new Scratch(root)));
   // What was chosen by hand compiles; of what was drawn about a third does not.
   const sound = which === 'drawn' ? (scratches[0]?.compiling(chosen.slice(0, 2 * judged)) ?? []) : chosen;
   const left = sound.slice(0, judged).values();
   const nearest = nearestTests(root);
   const judge = async (scratch: Scratch) => {
     for (const mutation of left) {
-      const fate = await scratch.try(mutation, mutation.tests ?? nearest(mutation.file));
+      const tests = (mutation.tests ?? nearest(mutation.file)).map((file) => ({ file, titles: null }));
+      const fate = await scratch.try(mutation, tests, ['usual', 'strict']);
       counts[fate.kind] += 1;
       const { file, line, kind, from, to } = mutation;
       say(`${fate.kind.padEnd(8)}  ${file}:${line}  ${kind}: ${short(from)} → ${short(to)}  ${told(fate)}`);

@@ -1,119 +1,185 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
+import { firstFiles } from '../../near/durations.ts';
 import { runVitest } from '../matrix/suite.ts';
 import type { Mutation } from './mutation.ts';
 
-export type Fate =
-  | { readonly kind: 'caught'; readonly by: string }
-  | { readonly kind: 'survived'; readonly tests: readonly string[] };
-
-interface Failed {
+/** A test file, and the patterns of those of its titles that count; null: all of them. */
+export interface Tests {
   readonly file: string;
-  readonly title: string;
-  readonly suite: 'usual' | 'strict';
+  readonly titles: readonly string[] | null;
 }
 
-const root = join(import.meta.dirname, '../../..');
+export type Fate =
+  | { readonly kind: 'caught'; readonly by: Failed }
+  | { readonly kind: 'survived'; readonly tests: readonly string[] };
 
-/** A copy of the working tree, in which one mutation after the other is tried. */
+export interface Failed {
+  readonly file: string;
+  readonly title: string;
+  readonly suite: Suite;
+}
+
+type Suite = 'usual' | 'strict';
+
+/** Result of a test file without a mutation: how many of its tests passed, how many were skipped, how long that took. */
+export interface Plain {
+  readonly passed: number;
+  readonly skipped: number;
+  readonly failed: Failed | null;
+  readonly seconds: number;
+}
+
+/** A copy of the working tree at `root`, or of a commit there, in which one mutation after the other is tried. */
 export class Scratch implements Disposable {
   readonly #directory = mkdtempSync(join(tmpdir(), 'catalogued-mutations-'));
-  readonly #path = join(this.#directory, 'catalogued');
-  readonly #green = new Map<string, boolean>();
+  readonly path = join(this.#directory, 'catalogued');
+  readonly #root: string;
+  readonly #plain = new Map<string, Plain>();
 
-  constructor() {
+  constructor(root: string, commit: string | null = null) {
+    this.#root = root;
     // Tests start programs of other users.
     chmodSync(this.#directory, 0o755);
-    for (const name of execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0'))
-      if (name !== '' && existsSync(join(root, name))) cpSync(join(root, name), join(this.#path, name));
+    if (commit === null) this.#copyTree();
+    else this.#copyCommit(commit);
     for (const name of ['node_modules', 'dist'])
-      if (existsSync(join(root, name))) symlinkSync(join(root, name), join(this.#path, name));
+      if (existsSync(join(root, name))) symlinkSync(join(root, name), join(this.path, name));
     // Real data that tests look for beside the checkout.
     if (existsSync(join(root, '../shared'))) symlinkSync(join(root, '../shared'), join(this.#directory, 'shared'));
+    // Each mutation is another program: it is built for those tests that start it.
+    const buildOnce = join(this.path, 'test/fakes/build-once.ts');
+    if (existsSync(buildOnce)) writeFileSync(buildOnce, 'export default () => {};\n');
+  }
+
+  #copyTree(): void {
+    const files = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+    for (const name of execFileSync('git', files, { cwd: this.#root, encoding: 'utf8' }).split('\0'))
+      if (name !== '' && existsSync(join(this.#root, name))) cpSync(join(this.#root, name), join(this.path, name));
+  }
+
+  #copyCommit(commit: string): void {
+    mkdirSync(this.path);
+    const archive = execFileSync('git', ['archive', commit], { cwd: this.#root, maxBuffer: 1 << 28 });
+    execFileSync('tar', ['-x', '-C', this.path], { input: archive });
   }
 
   /**
-   * What becomes of a mutation. Test files run one after the other until one fails; what survives is tried again by those
+   * What becomes of a mutation. The tests run in their order until one fails; what survives is tried again by those
    * that ask more in the strict suite.
    */
-  async try(mutation: Mutation, tests: readonly string[]): Promise<Fate> {
-    const failed = await this.#failedWith(mutation, tests);
-    if (failed === null) return { kind: 'survived', tests };
-    if (await this.#isGreen(failed)) return { kind: 'caught', by: `${failed.file}: ${failed.title}` };
+  async try(mutation: Mutation, tests: readonly Tests[], suites: readonly Suite[]): Promise<Fate> {
+    const failed = await this.#failedWith(mutation, tests, suites);
+    if (failed === null) return { kind: 'survived', tests: tests.map(({ file }) => file) };
+    const own = tests.filter(({ file }) => file === failed.file);
+    const plain = await Promise.all(own.map((each) => this.plain(each, failed.suite)));
+    if (plain.every((each) => each.failed === null)) return { kind: 'caught', by: failed };
     // A test that fails here anyway says nothing.
     return await this.try(
       mutation,
-      tests.filter((test) => test !== failed.file),
+      tests.filter(({ file }) => file !== failed.file),
+      suites,
     );
   }
 
-  async #failedWith({ file, text }: Mutation, tests: readonly string[]): Promise<Failed | null> {
-    const path = join(this.#path, file);
+  async #failedWith(
+    { file, text }: Mutation,
+    tests: readonly Tests[],
+    suites: readonly Suite[],
+  ): Promise<Failed | null> {
+    const path = join(this.path, file);
     const before = readFileSync(path, 'utf8');
     writeFileSync(path, text);
     try {
-      const thorough = tests.filter((test) => /someOf|thorough|'time'/.test(readFileSync(join(root, test), 'utf8')));
-      return (await this.#firstFailed(tests, 'usual')) ?? (await this.#firstFailed(thorough, 'strict'));
+      for (const suite of suites) {
+        const failed = await this.#firstFailed(suite === 'usual' ? tests : tests.filter(this.#asksMore), suite);
+        if (failed !== null) return failed;
+      }
+      return null;
     } finally {
       writeFileSync(path, before);
     }
   }
 
+  readonly #asksMore = ({ file }: Tests) => /someOf|thorough|'time'/.test(readFileSync(join(this.path, file), 'utf8'));
+
   [Symbol.dispose](): void {
     rmSync(this.#directory, { recursive: true });
   }
 
-  /** Those that compile: no hand would leave the others so. The compiler sees many at once, at most one in a file. */
+  /** Those that compile: no hand would leave the others so. The compiler sees each as a file of its own beside the one that it changes. */
   compiling(mutations: readonly Mutation[]): Mutation[] {
-    const round = [...Map.groupBy(mutations, ({ file }) => file).values()].flatMap(([first]) => first ?? []);
-    if (round.length === 0) return [];
-    const wrong = this.#compilerOn(round);
-    const rest = mutations.filter((each) => !round.includes(each));
-    const good = [...round.filter(({ file }) => !wrong.has(file)), ...this.compiling(rest)];
-    return mutations.filter((each) => good.includes(each));
+    const files = mutations.map(({ file }, index) => file.replace(/\.ts$/, `.mutation-${index}.ts`));
+    for (const [index, { text }] of mutations.entries()) writeFileSync(join(this.path, files[index] ?? ''), text);
+    const config = join(this.path, 'mutations.json');
+    writeFileSync(config, JSON.stringify({ extends: './tsconfig.json', include: [], files }));
+    const args = ['-p', config, '--noEmit', '--pretty', 'false'];
+    const tsc = join(this.path, 'node_modules/.bin/tsc');
+    const { stdout } = spawnSync(tsc, args, { cwd: this.path, encoding: 'utf8' });
+    for (const file of files) rmSync(join(this.path, file));
+    const wrong = new Set([...stdout.matchAll(/^(\S+?)\(/gm)].flatMap(([, file]) => file ?? []));
+    return mutations.filter((_, index) => !wrong.has(files[index] ?? ''));
   }
 
-  /** The files of which the compiler complains with these mutations. */
-  #compilerOn(mutations: readonly Mutation[]): Set<string> {
-    const undo = mutations.map(({ file, text }) => {
-      const path = join(this.#path, file);
-      const before = readFileSync(path, 'utf8');
-      writeFileSync(path, text);
-      return () => writeFileSync(path, before);
-    });
-    const args = ['-p', 'tsconfig.json', '--noEmit', '--pretty', 'false'];
-    const { stdout } = spawnSync(join(root, 'node_modules/.bin/tsc'), args, { cwd: this.#path, encoding: 'utf8' });
-    for (const each of undo) each();
-    return new Set([...stdout.matchAll(/^(src\S+?)\(/gm)].flatMap(([, file]) => file ?? []));
-  }
-
-  async #firstFailed(tests: readonly string[], suite: Failed['suite']): Promise<Failed | null> {
-    for (const test of tests) {
-      const failed = await this.#run(test, suite);
+  /** Runs whole files together, each file of which only some titles count by itself. */
+  async #firstFailed(tests: readonly Tests[], suite: Suite): Promise<Failed | null> {
+    const whole = tests.filter(({ titles }) => titles === null);
+    for (const group of [whole, ...tests.filter(({ titles }) => titles !== null).map((each) => [each])]) {
+      const failed = group.length === 0 ? null : (await this.#run(group, suite)).failed;
       if (failed !== null) return failed;
     }
     return null;
   }
 
-  /** Whether a test file passes without a mutation; asked once. */
-  async #isGreen({ file, suite }: Failed): Promise<boolean> {
-    const key = `${suite} ${file}`;
-    const green = this.#green.get(key) ?? (await this.#run(file, suite)) === null;
-    this.#green.set(key, green);
-    return green;
+  /** What a test file says without a mutation; asked once. */
+  async plain(tests: Tests, suite: Suite): Promise<Plain> {
+    const key = JSON.stringify([suite, tests]);
+    const found = this.#plain.get(key) ?? (await this.#run([tests], suite));
+    this.#plain.set(key, found);
+    return found;
   }
 
-  /** The first test of the file that fails, or null. What hangs or cannot even be loaded has failed too. */
-  async #run(file: string, suite: Failed['suite']): Promise<Failed | null> {
-    const env = { CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '' };
-    const { code, results } = await runVitest(this.#path, ['--bail', '1', file], env, 240_000);
-    if (code === 0) return null;
-    if (code === null) return { suite, file, title: 'no end in 240 s' };
-    if (results === null) return { suite, file, title: `ended with ${code}` };
-    const all = results.testResults.flatMap(({ assertionResults }) => assertionResults);
+  /** Runs tests until the first one fails. What hangs or cannot even be loaded has failed too. */
+  async #run(group: readonly Tests[], suite: Suite): Promise<Plain> {
+    const env = {
+      CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '',
+      [firstFiles]: group.map(({ file }) => relative('test', file)).join(','),
+    };
+    const titles = group.flatMap((each) => each.titles ?? []);
+    const files = group.map(({ file }) => join(this.path, file));
+    const pattern = titles.length > 0 ? ['-t', titles.join('|')] : [];
+    const started = performance.now();
+    const { code, results } = await runVitest(
+      this.path,
+      ['--bail', '1', '--maxWorkers', '1', ...pattern, ...files],
+      env,
+      240_000,
+    );
+    const seconds = (performance.now() - started) / 1000;
+    const all = (results?.testResults ?? []).flatMap(({ name, assertionResults }) =>
+      assertionResults.map((each) => ({ ...each, file: relative(this.path, name) })),
+    );
+    const count = (wanted: string) => all.filter(({ status }) => status === wanted).length;
+    const [passed, skipped] = [count('passed'), count('skipped') + count('pending')];
+    if (code === 0) return { passed, skipped, seconds, failed: null };
     const first = all.find(({ status }) => status === 'failed');
-    return { suite, file, title: first?.fullName ?? 'it cannot be loaded' };
+    const [unloaded = group[0]?.file ?? ''] = (results?.testResults ?? [])
+      .filter(({ status }) => status === 'failed')
+      .map(({ name }) => relative(this.path, name));
+    const because = code === null ? 'no end in 240 s' : results === null ? `ended with ${code}` : 'it cannot be loaded';
+    const failed = { suite, file: first?.file ?? unloaded, title: first?.fullName ?? because };
+    return { passed, skipped, seconds, failed };
   }
 }
