@@ -228,6 +228,13 @@ export class Stage implements AsyncDisposable {
     return happens(() => this.rows<Row>(sql), isIt);
   }
 
+  /** Has the daemon read products again now: all that there is to read of them. Wait for what it finds. */
+  async reread(...product_ids: readonly number[]): Promise<void> {
+    const resources = ['products', 'checkout', 'variants', 'images', 'availability'];
+    const answer = await ask(this.admin, '/v1/resync', { body: { resources, product_ids } });
+    if (answer.status !== 200) throw new Error(`resync: ${answer.status} ${answer.text}`);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.ended();
     await this.service[Symbol.asyncDispose]();
