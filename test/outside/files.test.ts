@@ -110,18 +110,21 @@ describe('a file that cannot be used', () => {
 
   it('is left as it is where a newer version or another program has written it, or no database', async () => {
     const table = (pragmas: string) => `${pragmas} CREATE TABLE t (a)`;
-    for (const [path, harm] of [
+    for (const [path, says, harm] of [
       [
         stage.mirror,
+        /newer/,
         () => foreign(stage.mirror, table('PRAGMA application_id = 1128354901; PRAGMA user_version = 99;')),
       ],
-      [stage.mirror, () => foreign(stage.mirror, table('PRAGMA application_id = 7;'))],
-      [inbox, () => writeFileSync(inbox, 'notes of somebody\n'.repeat(500))],
+      [stage.mirror, /not a/, () => foreign(stage.mirror, table('PRAGMA application_id = 7;'))],
+      [inbox, /not a/, () => writeFileSync(inbox, 'notes of somebody\n'.repeat(500))],
     ] as const) {
       putBack();
       harm();
       const before = databases();
-      refused(await stage.run('run'), 65);
+      const ran = await stage.run('run');
+      refused(ran, 65);
+      expect(ran.stderr).toMatch(says);
       expect(databases()).toEqual(before);
       // A byte more is seen (control).
       writeFileSync(path, 'x', { flag: 'a' });
