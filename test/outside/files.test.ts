@@ -18,6 +18,8 @@ beforeAll(async () => {
   data = dirname(stage.mirror);
   inbox = join(dirname(stage.admin), 'inbox.db');
   products = await stage.service.get<number[]>('/sandbox/products');
+  expect(await stage.ended()).toMatchObject({ code: 0, stderr: '' });
+  cpSync(data, `${data}.whole`, { recursive: true });
 });
 afterAll(() => stack.disposeAsync());
 
@@ -82,13 +84,14 @@ async function started(first: Ran): Promise<void> {
 }
 
 it('a second daemon on the same files ends with 75, and the first one goes on', async () => {
+  putBack();
+  await stage.live();
   const before = stage.rows('SELECT * FROM mirror_info');
   expect(refused(await stage.run('run'), 75)).not.toBe('');
   expect((await stage.run('repair')).code).toBe(75);
   expect((await ask(stage.admin, '/readyz')).status).toBe(200);
   expect(stage.rows('SELECT * FROM mirror_info')).toEqual(before);
   expect(await stage.ended()).toMatchObject({ code: 0, stderr: '' });
-  cpSync(data, `${data}.whole`, { recursive: true });
 });
 
 describe('a file that cannot be used', () => {
