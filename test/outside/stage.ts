@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { stringify } from 'yaml';
 import { cli } from '../fakes/built-program.ts';
+import { freePort } from '../fakes/free-port.ts';
 import { type Ran, type RunningCli, runCli, startCli } from '../fakes/run-cli.ts';
 
 /*
@@ -256,4 +257,30 @@ export async function happens<Seen>(look: () => Seen | Promise<Seen>, isIt: (see
 /** The package's exports, as an application imports them: `catalogued/reader`. */
 export function imported<Module>(name: 'storefront/reader.js' | 'reader/http.mjs'): Promise<Module> {
   return import(pathToFileURL(join(dirname(cli), name)).href) as Promise<Module>;
+}
+
+/** Returns the sections of a configuration that receives notifications at a free port, in plain JSON. */
+export async function receiving(
+  stage: Stage,
+  secret = 'a-secret-of-at-least-32-characters',
+): Promise<Readonly<Record<string, object>>> {
+  const secret_file = join(stage.directory, 'receiver-secret');
+  writeFileSync(secret_file, secret, { mode: 0o600 });
+  const listen = `127.0.0.1:${await freePort()}`;
+  return {
+    receiver: { listen, public_url: `http://${listen}/hooks`, secret_file },
+    signing: { body: 'json' },
+    subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+  };
+}
+
+/** Returns the address at which the service announces changes now; null: it was not asked to. */
+export async function callback({ service }: Stage): Promise<URL | null> {
+  const [subscription] = await service.get<{ callback_url: string }[]>('/sandbox/subscriptions');
+  return subscription === undefined ? null : new URL(subscription.callback_url);
+}
+
+/** Returns a notification of the service about one product: `{ change_type: 'checkout_enabled' }`. */
+export function announced(product_id: number, ...changes: readonly object[]): object {
+  return { subscription_id: 'all', products: [{ product_id, changes }] };
 }
