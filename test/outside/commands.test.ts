@@ -71,30 +71,36 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 describe('each command ends with a code that its help names, and prints JSON with the fields of the contract', () => {
-  it('while a daemon runs', async () => {
+  it('that looks, while a daemon runs', async () => {
     const expected: Expected[] = [
       ['status', [0, 1], 'status'],
       ['explain ID', [0], 'explain'],
       ['plan', [0, 1], 'plan'],
-      ['check ID --date DATE', [0], 'check'],
       ['notifications show 1', [0], 'notifications show'],
       ['subscription show', [0, 1], 'subscription show'],
-      ['subscription apply', [0], 'subscription apply'],
-      ['subscription reactivate all', [0]],
       ['jobs', [0], 'jobs'],
-      ['jobs run retention', [0], 'jobs run'],
-      ['jobs run nothing', [64]],
       ['doctor', [0, 1], 'doctor'],
       ['probe', [0], 'probe'],
-      ['repair', [75]],
-      ['resync --all --dry-run', [0], 'resync --dry-run'],
-      ['resync --product ID --checkout --wait', [0]],
-      ['order confirmed ID --date DATE', [0]],
-      ['ack snapshot-late --because nothing', [64]],
     ];
     expect(await wrong(expected)).toEqual([]);
     // Another code and another field are seen (control).
     expect(await wrong([['held list', [1], 'images audit']])).toHaveLength(2);
+  });
+
+  it('that acts, while a daemon runs', async () => {
+    const expected: Expected[] = [
+      ['check ID --date DATE', [0], 'check'],
+      ['order confirmed ID --date DATE', [0]],
+      ['subscription apply', [0], 'subscription apply'],
+      ['subscription reactivate all', [0]],
+      ['resync --all --dry-run', [0], 'resync --dry-run'],
+      ['resync --product ID --checkout --wait', [0]],
+      ['jobs run retention', [0], 'jobs run'],
+      ['jobs run nothing', [64]],
+      ['ack snapshot-late --because nothing', [64]],
+      ['repair', [75]],
+    ];
+    expect(await wrong(expected)).toEqual([]);
     expect(await wrong([['reload', [0], 'reload']])).toEqual([]);
   });
 
