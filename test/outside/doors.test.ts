@@ -108,7 +108,8 @@ describe('over TCP', () => {
   });
 });
 
-describe('secrets', () => {
+// Of many processes on a slow machine.
+describe('secrets', { timeout: 600_000 }, () => {
   it('stand in no output, no log and no file, nor do callback addresses', async () => {
     expect(await run('subscription', 'apply')).toBe(0);
     const address = await callback(stage);
@@ -129,7 +130,7 @@ describe('secrets', () => {
     for (const args of [['subscription', 'show', '--json'], ['status', '--json'], ['config', 'show'], ['notifications', 'show', '1', '--json'], ['bugreport', '--output', 'bug.tar.gz']]) await run(...args); // biome-ignore format: a list
     const log = (await stage.ended())?.stdout ?? '';
     const secrets = { mark: canaryMark, token, replaced };
-    const written = { printed: printed.join('\n'), log, ...files(stage.directory) };
+    const written: Record<string, string> = { printed: printed.join('\n'), log, ...files(stage.directory) };
     expect(leaks(written, secrets)).toEqual([]);
     expect(Object.keys(written).length).toBeGreaterThan(5);
     expect(written['bug.tar.gz']).toContain('catalogued.yaml');

@@ -213,7 +213,9 @@ function metrics(text: string): { families: Set<string>; samples: Record<string,
 function differs(answer: unknown, schema: Members, { components }: Document): string | null {
   const text = JSON.stringify({ ...schema, components }).replaceAll('"#/components/', '"#/$defs/');
   const { components: defs, ...own } = JSON.parse(text) as Members;
-  const { success, error } = z.fromJSONSchema(closedObjects({ ...own, $defs: defs }) as object).safeParse(answer);
+  const { success, error } = z
+    .fromJSONSchema(closedObjects({ ...own, $defs: defs }) as z.core.JSONSchema.JSONSchema)
+    .safeParse(answer);
   return success ? null : error.message;
 }
 
