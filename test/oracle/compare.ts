@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import Database from 'better-sqlite3';
-import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import { compare } from './oracle.ts';
+import type { Shown } from './shown.ts';
 
 /*
  * Compares a mirror with a running sandbox: `node test/oracle/compare.ts [--mirror FILE] [--sandbox URL]`.
@@ -22,7 +22,7 @@ const db = new Database(mirror, { readonly: true });
 const ids = (await (await fetch(`${sandbox}/sandbox/products`)).json()) as number[];
 const question = `language=${language}&currency=${currency}`;
 const state = async (id: number) =>
-  (await (await fetch(`${sandbox}/sandbox/state?product_id=${id}&${question}`)).json()) as ProductState;
+  (await (await fetch(`${sandbox}/sandbox/state?product_id=${id}&${question}`)).json()) as Shown;
 const { differences, first, products, rows } = await compare(db, ids, state, { language, currency, now: Date.now() });
 db.close();
 

@@ -1,4 +1,4 @@
-import type { ProductState, StateDay } from '../../src/sandbox/reads/state.ts';
+import type { Shown, ShownDay } from './shown.ts';
 
 /*
  * What the views must show for a product of the sandbox: derived from the sandbox's own state and from docs/reading.md,
@@ -40,7 +40,7 @@ export const readAtColumns = new Set([
 ]);
 
 export function expectedRows(
-  shown: ProductState,
+  shown: Shown,
   { language, currency, now }: { language: string; currency: string; now: number },
 ): Expected {
   const { product_id } = shown;
@@ -208,7 +208,7 @@ function saidOf(document: Row): Row {
   };
 }
 
-function variantRows({ product_id, variants, availability_variants, groups }: ProductState, language: string): Row[] {
+function variantRows({ product_id, variants, availability_variants, groups }: Shown, language: string): Row[] {
   const enriching = new Map(availability_variants.map((variant) => [variant.id, variant]));
   return variants.map((variant) => {
     const document: Row = { ...enriching.get(variant.id), ...variant };
@@ -234,7 +234,7 @@ function variantRows({ product_id, variants, availability_variants, groups }: Pr
   });
 }
 
-function named(group_ids: unknown, groups: ProductState['groups']): string | null {
+function named(group_ids: unknown, groups: Shown['groups']): string | null {
   const names = (Array.isArray(group_ids) ? group_ids : []).map((id) => groups.find((group) => group.id === id)?.name);
   return names.some((name) => name !== undefined) ? JSON.stringify(names) : null;
 }
@@ -270,14 +270,14 @@ export class Between {
 }
 
 /** A date without the times that have begun at the venue. */
-interface LeftDay extends StateDay {
+interface LeftDay extends ShownDay {
   /** Whether it had times, and all have begun. */
   readonly over: boolean;
   /** How many times are left of a date that has lost one; null: it is whole. */
   readonly left: number | null;
 }
 
-function withoutPast(day: StateDay, timezone: string | null, now: number): LeftDay {
+function withoutPast(day: ShownDay, timezone: string | null, now: number): LeftDay {
   if (Date.parse(day.date) - mostAhead > now) return { ...day, over: false, left: null };
   const slots = day.slots.filter(({ time }) => !hasBegun(day.date, time, timezone, now));
   if (slots.length === day.slots.length) return { ...day, over: false, left: null };
@@ -299,11 +299,11 @@ function hasBegun(date: string, time: string, timezone: string | null, now: numb
   return at.epochMilliseconds <= now;
 }
 
-function counted(count: number, { counts_differ_by }: ProductState, times = 1): number | Between {
+function counted(count: number, { counts_differ_by }: Shown, times = 1): number | Between {
   return counts_differ_by === 0 ? count : new Between(count, count + times * counts_differ_by);
 }
 
-function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, currency: string, day: LeftDay): Row {
+function dayRow(state: { readonly days: readonly LeftDay[] } & Shown, currency: string, day: LeftDay): Row {
   const { product_id } = state;
   const nothing = day.sold_out || day.over || state.bare;
   const offered = day.slots.flatMap(({ offers }) => offers.map(({ retail_price }) => retail_price));
@@ -326,7 +326,7 @@ function dayRow(state: { readonly days: readonly LeftDay[] } & ProductState, cur
 }
 
 /** What an adult pays; where none can buy, the dearest of the type that most variants have. */
-function printed(state: ProductState, { slots }: LeftDay): Row {
+function printed(state: Shown, { slots }: LeftDay): Row {
   const types = new Map(
     [...state.availability_variants, ...state.variants].map((each) => [each.id, each.variant_type]),
   );

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { ProductState } from '../../src/sandbox/reads/state.ts';
+import type { Shown } from './shown.ts';
 
 /** Returns a date, written as `2026-11-24`, so many days after another one. */
 export function dateAfter(date: string, days: number): string {
@@ -10,7 +10,7 @@ export function dateAfter(date: string, days: number): string {
  * Returns what a product is compared with where dates from `beyond` on have entered the horizon since it was read: such a date
  * is read with its cadence, and until then it need not be there.
  */
-export function asFarAsKnown(db: Database, shown: ProductState, beyond: string): ProductState {
+export function asFarAsKnown(db: Database, shown: Shown, beyond: string): Shown {
   const dates = db
     .prepare<[number, string], string>('SELECT date FROM availability_days WHERE product_id = ? AND date >= ?')
     .pluck()

@@ -1,5 +1,5 @@
-import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import type { Row } from './expected.ts';
+import type { Shown } from './shown.ts';
 
 /** What only availability says of a variant: it stays until a read of a product that is on sale says otherwise. */
 const fromAvailability = ['languages', 'language_selection', 'dynamic_variant_pricing'];
@@ -11,7 +11,7 @@ const fromAvailability = ['languages', 'language_selection', 'dynamic_variant_pr
 export function comparableRows(
   view: string,
   rows: Row[],
-  { sale_status, recommended_alternative_product_id }: ProductState,
+  { sale_status, recommended_alternative_product_id }: Shown,
 ): Row[] {
   if (sale_status === 'available') return rows;
   switch (view) {

@@ -1,9 +1,9 @@
 import type { Database } from 'better-sqlite3';
-import type { ProductState } from '../../src/sandbox/reads/state.ts';
-import { tables } from '../contract/tables.ts';
 import { Between, type ComparedView, comparedViews, expectedRows, type Row, readAtColumns } from './expected.ts';
+import { keyColumns } from './key-columns.ts';
 import { comparableRows } from './off-sale.ts';
 import { comparePlaces } from './places.ts';
+import type { Shown } from './shown.ts';
 import { ViewText } from './view-text.ts';
 
 /** How many values were NULL, and how many were not. */
@@ -49,7 +49,7 @@ const together = 100;
 export async function compare(
   db: Database,
   product_ids: readonly number[],
-  stateOf: (product_id: number) => Promise<ProductState>,
+  stateOf: (product_id: number) => Promise<Shown>,
   question: Question,
 ): Promise<Comparison> {
   const comparison = {
@@ -71,7 +71,7 @@ export async function compare(
     const cells = db.prepare<[number], Row>(`SELECT * FROM ${view} WHERE product_id = ?`);
     return { view, ignored, cells, text: new ViewText(db, view, { now: newest, ignored }) };
   });
-  const states: ProductState[] = [];
+  const states: Shown[] = [];
   for (const [index, product_id] of product_ids.entries()) {
     if (index % together === 0) for (const { text } of views) text.read(product_ids.slice(index, index + together));
     const state = await stateOf(product_id);
@@ -149,7 +149,7 @@ function compareView(
   given: Given,
   differ: (text: string) => void,
 ): void {
-  const columns = tables[view]?.key ?? [];
+  const columns = keyColumns[view] ?? [];
   const keyOf = (row: Row) => columns.map((column) => String(row[column])).join(' ');
   const rows = new Map(found.map((row) => [keyOf(row), row]));
   if (rows.size !== found.length) differ(`${view}: ${found.length - rows.size} rows stand twice`);

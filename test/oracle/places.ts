@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
-import type { ProductState } from '../../src/sandbox/reads/state.ts';
 import { type Row, shownImage, slug } from './expected.ts';
+import type { Shown } from './shown.ts';
 
 /** The views that are compared with all products at once. */
 export const comparedPlaces = ['experiences', 'experience_images', 'cities', 'countries', 'tags'] as const;
@@ -25,9 +25,9 @@ const readAt = new Set([
 ]);
 
 /** Returns what the views must say of where products are, by all that the service shows of them in one language. */
-function expectedPlaces(states: readonly ProductState[], language: string, currency: string): ExpectedPlaces[] {
+function expectedPlaces(states: readonly Shown[], language: string, currency: string): ExpectedPlaces[] {
   const visible = states.filter((state) => state.visible).sort((a, b) => a.product_id - b.product_id);
-  const counted = (members: readonly ProductState[]) => ({
+  const counted = (members: readonly Shown[]) => ({
     products: members.length,
     sellable_products: members.filter(({ sale_status }) => sale_status === 'available').length,
   });
@@ -109,12 +109,12 @@ function commonest(ids: readonly unknown[]): number | null {
   return ranked[0]?.[0] ?? null;
 }
 
-function said(members: readonly ProductState[], name: string): unknown {
+function said(members: readonly Shown[], name: string): unknown {
   return members.map(({ detail }) => detail[name]).find((value) => value != null) ?? null;
 }
 
 /** Where the list of experiences does not say where a venue is, the first of its products does. */
-function venueRow({ venue, detail }: ProductState, language: string, currency: string): Row {
+function venueRow({ venue, detail }: Shown, language: string, currency: string): Row {
   const { id, title, tagline, description, experience_url, address, geolocation, ratings, from_price } =
     venue as Record<string, Row | null>;
   const [own, place] = [detail.venue as Row, (geolocation ?? detail.geolocation) as Row];
@@ -148,7 +148,7 @@ function isOfVenues(view: ComparedPlace): boolean {
 /** Tells where the views differ. What only another product's venue is called is not looked at. */
 export function comparePlaces(
   db: Database,
-  states: readonly ProductState[],
+  states: readonly Shown[],
   { language, currency }: { readonly language: string; readonly currency: string },
   differ: (text: string) => void,
 ): Record<string, number> {

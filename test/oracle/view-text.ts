@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
-import { tables } from '../contract/tables.ts';
 import type { ComparedView, Row } from './expected.ts';
+import { keyColumns } from './key-columns.ts';
 
 const dayMs = 86_400_000;
 
@@ -37,7 +37,7 @@ export class ViewText {
 
   /** `ignored`: columns that count as NULL, whatever they hold. */
   constructor(db: Database, view: ComparedView, { now, ignored }: { now: number; ignored: readonly string[] }) {
-    this.#keys = tables[view]?.key ?? [];
+    this.#keys = keyColumns[view] ?? [];
     this.#columns = db
       .prepare(`SELECT * FROM ${view}`)
       .columns()

@@ -8,6 +8,9 @@ import { stringify } from 'yaml';
 import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type Ran, type RunningCli, runCli, startCli } from '../fakes/run-cli.ts';
+import { asFarAsKnown, dateAfter } from '../oracle/horizon.ts';
+import { compare } from '../oracle/oracle.ts';
+import type { Shown } from '../oracle/shown.ts';
 
 /*
  * What users have, and nothing else: the built program, its commands, its sockets, the file that storefronts read, and the simulated
@@ -57,20 +60,13 @@ export function ask(at: string, path: string, { method, headers = {}, body }: As
   return promise;
 }
 
-/** What the service shows of a product now (`GET /sandbox/state`), as far as the tests look. Money in smallest units. */
-export interface Shown {
-  readonly product_id: number;
-  readonly visible: boolean;
-  readonly sale_status: string;
-  readonly today: string;
-  readonly timezone: string | null;
-  readonly from_price: number;
-  readonly entry: Record<string, unknown>;
-  readonly days: readonly {
-    readonly date: string;
-    readonly sold_out: boolean;
-    readonly slots: readonly Record<string, unknown>[];
-  }[];
+export interface Calls {
+  readonly calls: number;
+  readonly by_kind: Readonly<Record<string, number>>;
+  readonly by_status: Readonly<Record<string, number>>;
+  /** Answers with 200 by path and query, where there was more than one. */
+  readonly repeated: Readonly<Record<string, number>>;
+  readonly violations: number;
 }
 
 /** The simulated service, as a process of its own. */
@@ -106,8 +102,19 @@ export class Service implements AsyncDisposable {
     return this.post('/sandbox/quirks', quirks);
   }
 
-  shown(product_id: number): Promise<Shown> {
-    return this.get<Shown>(`/sandbox/state?product_id=${product_id}`);
+  /** `edition`: `&language=nl&currency=JPY`; English and euros where it is left out. */
+  shown(product_id: number, edition = ''): Promise<Shown> {
+    return this.get<Shown>(`/sandbox/state?product_id=${product_id}${edition}`);
+  }
+
+  /** Products that it shows, by id. */
+  products(): Promise<number[]> {
+    return this.get<number[]>('/sandbox/products');
+  }
+
+  /** Calls that it has answered. `violations`: those that came while it had told the caller to wait. */
+  calls(): Promise<Calls> {
+    return this.get<Calls>('/sandbox/calls');
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -234,6 +241,23 @@ export class Stage implements AsyncDisposable {
     const resources = ['products', 'checkout', 'variants', 'images', 'availability'];
     const answer = await ask(this.admin, '/v1/resync', { body: { resources, product_ids } });
     if (answer.status !== 200) throw new Error(`resync: ${answer.status} ${answer.text}`);
+  }
+
+  /**
+   * Compares every column of every view with what the service shows now, and returns the first differences: `[]`: they are
+   * equal.
+   */
+  async differences(): Promise<string[]> {
+    const db = new Database(this.mirror, { readonly: true });
+    try {
+      // A date that came into the horizon since the fill may be unknown for a day.
+      const beyond = dateAfter(new Date().toISOString().slice(0, 10), 89);
+      const state = async (id: number) => asFarAsKnown(db, await this.service.shown(id), beyond);
+      const question = { language: 'en', currency: 'EUR', now: Date.now() };
+      return (await compare(db, await this.service.products(), state, question)).first;
+    } finally {
+      db.close();
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
