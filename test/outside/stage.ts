@@ -243,6 +243,13 @@ export class Stage implements AsyncDisposable {
     if (answer.status !== 200) throw new Error(`resync: ${answer.status} ${answer.text}`);
   }
 
+  /** Asks the operator's interface of the daemon, and returns the JSON of a good answer. */
+  async ask<Body>(path: string): Promise<Body> {
+    const answer = await ask(this.admin, path);
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+    return answer.json<Body>();
+  }
+
   /**
    * Compares every column of every view with what the service shows now, and returns the first differences: `[]`: they are
    * equal.
