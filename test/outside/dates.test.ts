@@ -43,7 +43,10 @@ describe('dates', () => {
       await stage.service.quirks({ dates });
       await stage.run('resync', '--availability');
       const before = (await stage.service.calls()).calls;
-      await happens(async () => (await stage.service.calls()).calls, (calls) => calls >= before + 8);
+      await happens(
+        async () => (await stage.service.calls()).calls,
+        (calls) => calls >= before + 8,
+      );
       expect(falselySoldOut(soldOut(), shown)).toEqual([]);
     }
     await stage.service.quirks({ dates: 'honoured' });

@@ -39,8 +39,7 @@ it('an unusable answer changes no cell, and one that can be used does', async ()
   for (const id of ids)
     await happens(
       async () => (await stage.ask<Explained>(`/v1/explain/${id}`)).records,
-      (records) =>
-        records.some(({ resource, failures }) => resource === 'checkout_information' && failures > 0),
+      (records) => records.some(({ resource, failures }) => resource === 'checkout_information' && failures > 0),
     );
   expect(ids.map(cells)).toEqual(before);
 

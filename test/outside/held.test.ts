@@ -79,6 +79,11 @@ describe('what most answers take away at once', () => {
   it('is over once the service says otherwise', async () => {
     await stage.service.quirks({ faults: [] });
     expect((await stage.run('resync', '--all', '--wait')).code).toBe(0);
-    expect(await happens(() => stage.differences(), (differences) => differences.length === 0)).toEqual([]);
+    expect(
+      await happens(
+        () => stage.differences(),
+        (differences) => differences.length === 0,
+      ),
+    ).toEqual([]);
   });
 });

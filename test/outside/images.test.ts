@@ -57,7 +57,12 @@ describe('images', () => {
     await stage.service.quirks({
       faults: [
         { kind: 'respelt', path: `^/v2/products/${withdrawn}[?]`, member: 'images', body: '[]' },
-        { kind: 'respelt', path: `^/v2/products/${credited}[?]`, member: 'images[].credit', body: JSON.stringify(credit) },
+        {
+          kind: 'respelt',
+          path: `^/v2/products/${credited}[?]`,
+          member: 'images[].credit',
+          body: JSON.stringify(credit),
+        },
       ],
     });
     const products = ['--product', `${withdrawn}`, '--product', `${credited}`];
@@ -77,18 +82,23 @@ describe('images', () => {
     expect(audit.breaches).toEqual([]);
   });
 
-  it('are hidden 14 days after they were confirmed, in a copy of the file too, with no daemon', needs('faketime', 'sqlite3'), async () => {
-    await stage.ended();
-    const copy = join(stage.directory, 'copy.db');
-    copyFileSync(stage.mirror, copy);
-    for (const file of [stage.mirror, copy]) {
-      const shown = async (ahead: number, view: string) => Number(await readAhead(file, ahead, `SELECT count(*) FROM ${view}`));
-      expect(await shown(14 * day - 600, 'images')).toBeGreaterThan(10);
-      expect(await shown(14 * day + 1, 'images')).toBe(0);
-      expect(await shown(14 * day - 600, 'experience_images')).toBeGreaterThan(0);
-      expect(await shown(14 * day + 1, 'experience_images')).toBe(0);
-    }
-  });
+  it(
+    'are hidden 14 days after they were confirmed, in a copy of the file too, with no daemon',
+    needs('faketime', 'sqlite3'),
+    async () => {
+      await stage.ended();
+      const copy = join(stage.directory, 'copy.db');
+      copyFileSync(stage.mirror, copy);
+      for (const file of [stage.mirror, copy]) {
+        const shown = async (ahead: number, view: string) =>
+          Number(await readAhead(file, ahead, `SELECT count(*) FROM ${view}`));
+        expect(await shown(14 * day - 600, 'images')).toBeGreaterThan(10);
+        expect(await shown(14 * day + 1, 'images')).toBe(0);
+        expect(await shown(14 * day - 600, 'experience_images')).toBeGreaterThan(0);
+        expect(await shown(14 * day + 1, 'experience_images')).toBe(0);
+      }
+    },
+  );
 
   it('that a view shows although they were withdrawn are a breach of the audit', async () => {
     const { takedowns } = await stage.json<Audit>('images', 'audit');

@@ -17,11 +17,19 @@ it('a first fill that is killed three times ends equal to the service, and repea
   const kills = [20, 60, 100];
   for (const calls of kills) {
     await stage.live();
-    await happens(() => stage.service.calls(), (seen) => seen.calls >= calls);
+    await happens(
+      () => stage.service.calls(),
+      (seen) => seen.calls >= calls,
+    );
     await stage.ended('SIGKILL');
   }
   await stage.filled();
-  expect(await happens(() => stage.differences(), (differences) => differences.length === 0)).toEqual([]);
+  expect(
+    await happens(
+      () => stage.differences(),
+      (differences) => differences.length === 0,
+    ),
+  ).toEqual([]);
   const most = kills.length * (concurrency + together);
   expect(await again()).toBeLessThanOrEqual(most);
 

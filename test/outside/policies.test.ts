@@ -36,7 +36,9 @@ it('every state of every resource has one action, and nothing that was never rea
   );
   expect(policies.map(({ resource, state }) => `${resource} ${state}`).sort()).toEqual(wanted.sort());
   expect(policies.filter(({ action }) => !actions.includes(action))).toEqual([]);
-  const hidden = policies.filter(({ action }) => action === 'hide').map(({ resource, state }) => `${resource} ${state}`);
+  const hidden = policies
+    .filter(({ action }) => action === 'hide')
+    .map(({ resource, state }) => `${resource} ${state}`);
   expect(hidden).toEqual(
     expect.arrayContaining([...resources.map((each) => `${each} unknown`), 'images expired', 'availability expired']),
   );
