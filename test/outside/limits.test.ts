@@ -5,7 +5,7 @@ const dayMs = 86_400_000;
 
 it('a service that limits calls is not called while it has told to wait, and is mirrored to the end', async () => {
   await using stage = await Stage.open({
-    service: ['--products', '1', '--throttle', '1'],
+    service: ['--products', '2', '--throttle', '3'],
     // Of several calls in flight others are sent before the answer to one has come.
     config: { budget: { concurrency: 1, requests_per_second: 8 } },
   });
