@@ -251,8 +251,8 @@ export class Stage implements AsyncDisposable {
   }
 
   /**
-   * Compares every column of every view with what the service shows now, and returns the first differences: `[]`: they are
-   * equal.
+   * Compares every column of every view with what the service shows now, and returns the first differences; none: they
+   * are equal.
    */
   async differences(): Promise<string[]> {
     const db = new Database(this.mirror, { readonly: true });
