@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, happens, type Shown, Stage } from './stage.ts';
+import type { Shown } from '../oracle/shown.ts';
+import { ask, happens, Stage } from './stage.ts';
 
 interface Checked {
   readonly verdict: string;
