@@ -19,7 +19,7 @@ import { type EventName, events, longestCache, type Scene, takesAway } from './e
 import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
 import { horizon, type Plan, type PlannedEvent, worldOf } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
-import { ownHost, type Plant, squandering, World } from './world.ts';
+import { ownHost, type Plant, squandering, World, type WorldOptions } from './world.ts';
 
 /** Result of living through a plan. */
 export interface Lived {
@@ -61,6 +61,16 @@ export async function live(plan: Plan, options: LiveOptions = {}): Promise<Lived
   return { failures: driver.failures, digest: short(left.join('\n')), left, sometimes: world.sometimes };
 }
 
+/** Somebody who looks at a world after each event, numbered from 1, and at the end. */
+export type Onlooker = (world: World, after: number | 'everything') => void;
+
+/** Lives through the events of a plan. Nobody judges, and nobody looks but the onlooker. */
+export async function liveBefore(onlooker: Onlooker, plan: Plan, options: Partial<WorldOptions>): Promise<void> {
+  await using world = await World.open({ ...worldOf(plan), ...options });
+  using driver = new Driver(plan, world, onlooker);
+  await driver.safety();
+}
+
 interface Ending {
   readonly at: number;
   end(): void | Promise<void>;
@@ -70,6 +80,8 @@ class Driver implements Disposable {
   readonly failures: string[] = [];
   readonly #plan: Plan;
   readonly #world: World;
+  /** Looks in the place of all who judge; null: they do. */
+  readonly #onlooker: Onlooker | null;
   readonly #stack = new DisposableStack();
   /** What the service said, and since when. */
   readonly #log: ServiceLog = serviceLog();
@@ -84,9 +96,10 @@ class Driver implements Disposable {
   #lookedAt = 0;
   readonly #happened = new Set<EventName>();
 
-  constructor(plan: Plan, world: World) {
+  constructor(plan: Plan, world: World, onlooker: Onlooker | null = null) {
     this.#plan = plan;
     this.#world = world;
+    this.#onlooker = onlooker;
     const notes = {
       seen: this.#seen,
       wrong: (text: string) => this.wrong('a reader sees what was', text),
@@ -114,13 +127,13 @@ class Driver implements Disposable {
       await this.#revive();
     }
     const began = clock.now();
-    for (const event of events) {
+    for (const [index, event] of events.entries()) {
       if (event.at < 0) continue;
       await this.#endUntil(began + event.at * 1000);
       await this.#come(began + event.at * 1000);
       await this.#happen(event);
       await this.#revive();
-      this.#read();
+      this.#read(index + 1);
     }
     await this.#endUntil(began + setting.days * 24 * hour);
     await this.#come(began + setting.days * 24 * hour);
@@ -188,6 +201,7 @@ class Driver implements Disposable {
 
   /** Notes what the service says from now on. */
   #note(): void {
+    if (this.#onlooker !== null) return;
     const { clock, sandbox } = this.#world.harness;
     this.#log.note(clock.now(), factsOf(sandbox, clock.now(), horizon + this.#plan.setting.days + 7));
   }
@@ -230,6 +244,7 @@ class Driver implements Disposable {
   async #look(): Promise<void> {
     const { harness } = this.#world;
     this.#lookedAt = harness.clock.now();
+    if (this.#onlooker !== null) return;
     const { status, conditions } = harness.daemon;
     const looked = await this.#world.attempt(async () => {
       const found = await status.shown();
@@ -249,7 +264,11 @@ class Driver implements Disposable {
       this.wrong('no answered delivery is lost', `${delivered} were answered, ${received} are there`);
   }
 
-  #read(): void {
+  #read(after: number | 'everything' = 'everything'): void {
+    if (this.#onlooker !== null) {
+      this.#onlooker(this.#world, after);
+      return;
+    }
     const { clock } = this.#world.harness;
     this.#ofMirror.look(clock.now());
     if (this.#plan.setting.files) this.#showFiles();

@@ -6,6 +6,7 @@ import { copiesWorld } from './copies/follow.ts';
 import { daemons } from './lies/live.ts';
 import { liesWorld } from './lies/report.ts';
 import { monthWorld } from './month-report.ts';
+import { pinnedSeeds, pinnedWorlds } from './pinned.ts';
 import type { Plan } from './plan.ts';
 import { plants } from './plants/table.ts';
 import type { RealTimeAsked } from './real-time/plan-lived.ts';
@@ -55,6 +56,7 @@ const worlds = commandLine(
     '--seed 7 --real-time --minutes 30': 'the built daemon in real time, killed every 30 seconds',
     'month --faults': 'a month of 2,000 products with outages and errors',
     copies: 'a copy follows 10,000 random changes',
+    pinned: 'what readers are shown in 300 small worlds, beside what is pinned',
     lies: 'lies of a service and true masses, and both kinds of error',
     'conditions disk-full': 'after how many seconds a planted failure is seen',
     'days --short': 'ordinary bad days of the built daemon in real time',
@@ -180,6 +182,26 @@ subcommand(
   .action(async (asked) => {
     const { liveDays } = await import('./real-time/days.ts');
     process.exitCode = await liveDays(asked, say);
+  });
+
+const pinned = subcommand(
+  worlds,
+  'pinned',
+  `Compares all that readers are shown in ${pinnedSeeds} small worlds with test/outside/worlds.json, and names the seeds that differ. Exit 0: none does.`,
+  {
+    '': 'all of them',
+    '--seed 7 --rows /tmp/7.txt': 'one, with its rows in a file: two checkouts are compared by diff',
+    '--write': 'pins what is shown now, where a change is meant',
+  },
+)
+  .option('--seed <n>', 'this world alone', someNumber)
+  .option('--rows <file>', 'with --seed: write every row that is shown to this file')
+  .addOption(new Option('--write', 'write the file instead of comparing with it').conflicts(['seed', 'rows']))
+  .option('--workers <n>', 'how many processes (one for each core)', someNumber)
+  .action(async (asked) => {
+    if (asked.rows !== undefined && asked.seed === undefined) pinned.error('error: --rows needs --seed');
+    if ((asked.seed ?? 1) > pinnedSeeds) pinned.error(`error: no seed above ${pinnedSeeds} is pinned`);
+    process.exitCode = await pinnedWorlds(asked, say);
   });
 
 // A virtual world is thrown away: it need not survive a power cut. In real time the disk is part of what is tried.

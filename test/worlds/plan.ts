@@ -3,6 +3,9 @@ import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type EventName, ofImageFiles, rare, subjects } from './events.ts';
 import type { WorldOptions } from './world.ts';
 
+/** Days ahead: what the comparison of a virtual harness expects. */
+export const horizon = 92;
+
 /** One thing that happens. What it does exactly follows from `draw` alone, so that a plan can lose others. */
 export interface PlannedEvent {
   /** Seconds since the mirror was filled; less than nothing: before it is. */
@@ -30,6 +33,16 @@ export interface Setting {
   readonly rotate_days: number;
   /** Whether the files of images are fetched too. */
   readonly files: boolean;
+  /** Whether dates have no times, and a product one option and one image. */
+  readonly lean: boolean;
+  /** Days ahead whose dates are read. */
+  readonly horizon: number;
+  readonly languages: readonly string[];
+  readonly currencies: readonly string[];
+  /** Products that are not mirrored. */
+  readonly excluded: readonly number[];
+  /** Whether the daemon subscribes to notifications. */
+  readonly notified: boolean;
   /** What the service is like from the beginning to the end. */
   readonly quirks: Partial<Quirks>;
 }
@@ -56,6 +69,12 @@ export const plain: Setting = {
   audit: 0,
   rotate_days: 30,
   files: false,
+  lean: true,
+  horizon,
+  languages: ['en'],
+  currencies: ['EUR'],
+  excluded: [],
+  notified: true,
   quirks: {},
 };
 
@@ -89,6 +108,7 @@ export function planOf(seed: number, days = 7): Plan {
   const among = <Item>(...items: readonly Item[]) => pick(items, chance());
   const quirks = quirksOf(seed, chance() < 0.4 ? 0 : 0.2);
   const setting: Setting = {
+    ...plain,
     products: 3 + Math.floor(chance() * 5),
     days,
     scheduling: among('adaptive', 'fixed'),
@@ -129,18 +149,15 @@ function heavier(kinds: readonly EventName[], chance: () => number): EventName {
   return rare.has(kind) && chance() > 0.15 ? pick(kinds, chance()) : kind;
 }
 
-function quirksOf(seed: number, share: number): Partial<Quirks> {
+export function quirksOf(seed: number, share: number): Partial<Quirks> {
   const drawn = Object.entries(lasting).filter(([name]) => roll(seed, name, 'quirk') < share);
   return Object.fromEntries(drawn.map(([name, values]) => [name, pick<unknown>(values, roll(seed, name, 'value'))]));
 }
 
-/** Days ahead: what the comparison of a virtual harness expects. */
-export const horizon = 92;
-
 /** The world of a plan. */
 export function worldOf({ seed, setting }: Plan): WorldOptions {
-  const { products, batch, gone, quirks, hold_minutes } = setting;
-  const sandbox = { products, batch, gone, quirks, hold_ms: hold_minutes * 60_000, counts: 'none' } as const;
+  const { products, lean, batch, gone, quirks, hold_minutes } = setting;
+  const sandbox = { products, lean, batch, gone, quirks, hold_ms: hold_minutes * 60_000, counts: 'none' } as const;
   return { seed, sandbox, config: configOf(setting) };
 }
 
@@ -150,12 +167,16 @@ function configOf(setting: Setting): Record<string, unknown> {
   const each = { products: list, checkout_information: every };
   return {
     service: {
+      languages: setting.languages,
+      currencies: setting.currencies,
+      select: { exclude_product_ids: setting.excluded },
       profile: { authorization: { header: null }, notifications: { hold: `${setting.hold_minutes}m`, retries: '15m' } },
     },
     scheduling: setting.scheduling,
     budget: { requests_per_second: 50, concurrency: 4, share: setting.share, audit: setting.audit },
     receiver: { rotate_every: `${setting.rotate_days}d`, grace: '12h' },
     rows: { publish: true },
+    ...(setting.notified ? {} : { subscriptions: [] }),
     ...(setting.files ? { images: { files: true, sizes: ['small'] } } : {}),
     cadence: {
       ...each,
@@ -167,9 +188,9 @@ function configOf(setting: Setting): Record<string, unknown> {
       dynamic_pricing: each,
       covered: { checkout_information: `${2 * setting.every_hours}h`, variants: `${2 * setting.every_hours}h` },
       availability: {
-        horizon,
-        near: { days: 14, every },
-        middle: { days: 31, every },
+        horizon: setting.horizon,
+        near: { days: Math.min(14, Math.floor(setting.horizon / 2)), every },
+        middle: { days: Math.min(31, setting.horizon), every },
         far: { every },
       },
     },

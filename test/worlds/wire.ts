@@ -23,8 +23,11 @@ export interface Wire extends Disposable {
 /** An aborted `signal` ends every wait: nobody drives the clock of a process that ends. */
 type Carry = <Answer>(send: () => Promise<Answer>, signal: AbortSignal) => Promise<Answer>;
 
-/** `lag`: how many turns of the event loop everything takes longer, both ways, which may change nothing. */
-export function openWire(seed: number, lag = 0): Wire {
+/**
+ * `lag`: how many turns of the event loop everything takes longer, both ways, which may change nothing. Without a seed
+ * the one that has waited longest goes next.
+ */
+export function openWire(seed: number | null, lag = 0): Wire {
   const waiting = new Map<number, () => void>();
   const underWay = { calls: 0, posts: 0 };
   const ends = openEnds();
@@ -68,7 +71,7 @@ export function openWire(seed: number, lag = 0): Wire {
     release: () => {
       if (waiting.size === 0) return false;
       released += 1;
-      waiting.get(pick([...waiting.keys()], roll(seed, released, 'answer')))?.();
+      waiting.get(pick([...waiting.keys()], seed === null ? 0 : roll(seed, released, 'answer')))?.();
       return true;
     },
     [Symbol.dispose]: () => ends[Symbol.dispose](),

@@ -4,10 +4,11 @@ import type { Lived, LiveOptions } from './driver.ts';
 import type { Daemon, Outcome } from './lies/live.ts';
 import type { Plan } from './plan.ts';
 
-/** A plan to live through, or a case of lies or truths by its name. */
+/** A plan to live through, a case of lies or truths by its name, or the seed of a pinned world. */
 export type Question =
   | { readonly plan: Plan; readonly options: LiveOptions }
-  | { readonly name: string; readonly daemon: Daemon };
+  | { readonly name: string; readonly daemon: Daemon }
+  | { readonly pinned: number };
 
 export interface Answer extends Lived {
   readonly cpu_ms: number;
@@ -19,6 +20,8 @@ export interface Workers extends Disposable {
   live(plan: Plan, options?: LiveOptions): Promise<Answer>;
   /** Same for a case. Rejects if its process has ended or hangs. */
   liveCase(name: string, daemon: Daemon): Promise<Outcome>;
+  /** Returns the rows of a pinned world. Rejects if its daemon has thrown, or its process has ended or hangs. */
+  rows(seed: number): Promise<string>;
 }
 
 /** A plan takes seconds, on a busy machine minutes; one that takes so long never ends. */
@@ -87,6 +90,12 @@ export function startWorkers(count: number, root = here): Workers {
       const answer = await ask<Outcome>({ name, daemon });
       if (typeof answer === 'string') throw new Error(`${name}: ${answer}`);
       return answer;
+    },
+    rows: async (pinned) => {
+      const answer = await ask<{ readonly rows: string | null; readonly failure: string }>({ pinned });
+      const { rows, failure } = typeof answer === 'string' ? { rows: null, failure: answer } : answer;
+      if (rows === null) throw new Error(`seed ${pinned}: ${failure}`);
+      return rows;
     },
     [Symbol.dispose]: () => {
       for (const worker of lived.keys()) worker.kill();

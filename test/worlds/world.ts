@@ -17,6 +17,7 @@ import { type MachineClock, machineClock } from '../fakes/machine-clock.ts';
 import { seededEntropy } from '../fakes/seeded-entropy.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { type PlantedZone, plantZones } from '../fakes/zone-files.ts';
 import { openWire, type Wire } from './wire.ts';
 
 /** Name of a seeded bug, which every run of seeds must find. */
@@ -33,6 +34,15 @@ export interface WorldOptions {
   readonly plant?: Plant;
   /** How slow the network is, in turns of the event loop. */
   readonly lag?: number;
+  /** Instant of the beginning; else the noon of every harness. */
+  readonly start?: number;
+  /** Time zones of the machine, which it then knows better than the runtime. */
+  readonly zones?: Readonly<Record<string, PlantedZone>>;
+  /**
+   * `even`: every number that the daemon draws is one half, and the network is a queue. What is left then does not depend
+   * on how often the daemon draws, or how many calls wait beside each other.
+   */
+  readonly chance?: 'even';
 }
 
 /** So much is free unless something happens. */
@@ -95,7 +105,7 @@ export class World implements AsyncDisposable {
   }
 
   private constructor(options: WorldOptions) {
-    const { seed, sandbox, config, lag } = options;
+    const { seed, sandbox, config, lag, chance, zones } = options;
     this.#options = options;
     this.quirks = { ...kind, ...sandbox.quirks };
     this.config = {
@@ -104,7 +114,8 @@ export class World implements AsyncDisposable {
       ...config,
       receiver: { listen: this.#listen, public_url: this.#publicUrl, ...(config.receiver as object) },
     };
-    this.#wire = this.#stack.use(openWire(seed, lag));
+    this.#wire = this.#stack.use(openWire(chance === 'even' ? null : seed, lag));
+    if (zones !== undefined) plantZones(this.zones, '2099a', zones);
   }
 
   /** The clock of the machine, which may be wrong. */
@@ -200,7 +211,7 @@ export class World implements AsyncDisposable {
   }
 
   async #open(): Promise<void> {
-    const { seed, sandbox, conditions = false } = this.#options;
+    const { seed, sandbox, conditions = false, start, chance } = this.#options;
     const clock: Clock = { ...systemClock, now: () => this.harness.clock.now() };
     const imagesAt = (host: string) => startImageHost({ clock, seed, host, port: portOf(seed) + 10_000 });
     const [usual, own] = imageHosts;
@@ -217,6 +228,7 @@ export class World implements AsyncDisposable {
         },
         this.config,
         {
+          ...(start === undefined ? {} : { start }),
           conditions,
           level: 'info',
           secrets: { receiver_secret: createSecret(canary.master) },
@@ -228,6 +240,7 @@ export class World implements AsyncDisposable {
             const { now } = this.#machine;
             return {
               ...own,
+              ...(chance === 'even' ? { chance: () => 0.5 } : {}),
               clock: { ...this.#machine, now: () => this.#at('looking at the clock', now) },
               zones: { directory: this.zones, runtime: '2026c' },
               disk: {
