@@ -8,7 +8,7 @@ import { type Row, rows, withMeasured } from './matrix/table.ts';
 import { CannotRun, type FaultOptions, type Outcome, type Run } from './run.ts';
 import { runsOf } from './runs.ts';
 
-type Flag = 'strict' | 'long' | 'all' | 'write';
+type Flag = 'strict' | 'long' | 'all' | 'write' | 'whole';
 
 /*
  * The table of faults. Tests of the suite are run, or read where a run of the suite has left its results
@@ -21,7 +21,9 @@ const command = commandLine(
   {
     '': 'all in their short form, ten minutes',
     '--only D6,systemd': 'some, in their long form',
-    '--only mutations --sample 60 --seed 7': 'drawn lines changed; promises: five for each promise',
+    '--only mutations --sample 60 --seed 7': 'drawn lines changed',
+    '--only promises --row "A kill"': 'the lines changed that keep a promise; without --row of all',
+    '--only mutations --whole --sample 12': 'drawn lines, each against all tests',
     '--only src/inbox/admission.ts:40': 'all changes of a line',
   },
 )
@@ -36,15 +38,20 @@ const command = commandLine(
   .option('--kills <n>', 'D1: how many', someNumber, 100)
   .option('--images <n>', 'D3: how many crash images', someNumber, 5000)
   .option('--reads <n>', 'readers, followed: how many', anyNumber, 1_000_000)
-  .option('--sample <n>', 'mutations: how many are judged; one that does not compile does not count', someNumber, 60)
+  .option('--sample <n>', 'mutations: how many are judged (60); promises: how many, drawn (all)', someNumber)
+  .option('--row <words>', 'promises: of rows of docs/promises.md that begin so or have this in their beginning')
+  .option('--whole', 'mutations: all tests judge each, not the nearest')
   .option('--workers <n>', 'mutations: how many are tried side by side', someNumber, 1)
   .option('--seed <n>', 'what is drawn', wholeNumber, 1)
   .option('--write', 'put what was measured into docs/faults.md')
   .parse();
 const options = command.opts<
-  Omit<FaultOptions, 'lines' | 'long' | 'all'> & { only?: readonly string[] } & Partial<Record<Flag, true>>
+  Omit<FaultOptions, 'lines' | 'long' | 'all' | 'sample' | 'whole'> & {
+    only?: readonly string[];
+    sample?: number;
+  } & Partial<Record<Flag, true>>
 >();
-const { strict = false, long = false, all = false, only } = options;
+const { strict = false, long = false, all = false, whole = false, sample = null, only } = options;
 const root = join(import.meta.dirname, '../..');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -56,7 +63,7 @@ if (unknown.length > 0)
   command.error(
     `error: there is no row ${unknown.join(', ')}: they are D1 to S13, memory, systemd, readers, followed, mutations, promises`,
   );
-const runs = runsOf({ ...options, all, long, lines });
+const runs = runsOf({ ...options, all, long, lines, whole, sample });
 const homeless = Object.keys(runs).filter((id) => !rows.some((row) => row.id === id && row.by.includes(id)));
 if (homeless.length > 0)
   throw new Error(`docs/faults.md does not say that npm run faults shows ${homeless.join(', ')}`);

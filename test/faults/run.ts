@@ -6,10 +6,14 @@ export interface FaultOptions {
   readonly images: number;
   readonly reads: number;
   readonly seed: number;
-  /** Of mutations: how many are judged, how many at once, and the only files and lines of which some are made. */
-  readonly sample: number;
+  /** Of mutations: how many are judged (null: 60 drawn ones, or all of promises), how many at once. */
+  readonly sample: number | null;
   readonly workers: number;
+  /** The only files and lines of which some are made, and words of the only promises. */
   readonly lines: readonly string[];
+  readonly row: string | undefined;
+  /** Every test judges a drawn one, not the nearest. */
+  readonly whole: boolean;
   /** Every call and write is tried, none is passed over. */
   readonly all: boolean;
   readonly long: boolean;

@@ -202,7 +202,7 @@ export function runsOf(options: FaultOptions): Readonly<Record<string, readonly 
     ],
     promises: [
       {
-        what: 'five lines changed for each promise',
+        what: 'lines changed that keep promises',
         form: 'long',
         run: (say) => judgeMutations('of promises', options, say),
       },

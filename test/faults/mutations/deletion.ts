@@ -6,10 +6,11 @@ import { commandLine, someNumber, wholeNumber } from '../../command-line.ts';
 import { choose } from '../../near/choice.ts';
 import { durations } from '../../near/durations.ts';
 import { nearestTests } from '../../near/nearest.ts';
+import { declaredIn } from './declared.ts';
 import { deletedSince, namedTests, textAt } from './deleted.ts';
 import type { Mutation } from './mutation.ts';
 import { mutationsOf } from './operators.ts';
-import { type Failed, Scratch, type Tests } from './scratch.ts';
+import { type Failed, type Plain, type Reached, Scratch, type Tests } from './scratch.ts';
 
 /*
  * Whether tests may be deleted: what they notice, the tests that are left must notice too. Both judge the same drawn
@@ -96,6 +97,23 @@ function drawn(tree: string, files: readonly string[]): Mutation[] {
   return inTurn(lists);
 }
 
+/**
+ * Returns whether the tests call the function that a mutation changes. Nobody knows of a source that their process has not
+ * loaded (a program that they start may have), nor of what is not declared as a function.
+ */
+function standingOf(tree: string, called: readonly Reached[]): (mutation: Mutation) => 'called' | 'unknown' | 'never' {
+  return ({ file, start }) => {
+    const loaded = called.map((each) => each[file]).filter((each) => each !== undefined);
+    if (loaded.length === 0) return 'unknown';
+    const around = declaredIn(file, readFileSync(join(tree, file), 'utf8')).findLast(
+      (each) => each.start <= start && start < each.end,
+    );
+    const name = around?.name.split('.').at(-1) ?? '';
+    const known = loaded.flatMap((each) => each[name] ?? []);
+    return known.length === 0 || known.some((times) => times > 0) ? 'called' : 'never';
+  };
+}
+
 /** Those of the tests, the nearest to the mutation first, that run within the seconds that it gets. */
 function within(tests: readonly Tests[], order: readonly string[], seconds: (test: string) => number): Tests[] {
   const place = ({ file }: Tests) => (order.includes(file) ? order.indexOf(file) : order.length);
@@ -139,7 +157,10 @@ async function judge(
     const tests = within(deleted, nearBefore(mutation.file), seconds);
     const first = await before.try(mutation, tests, [suite]);
     const nearest = nearAfter(mutation.file);
-    const candidates = heirs ?? nearest.map((file) => ({ file, titles: null }));
+    const remaining = nearest.filter((file) =>
+      deleted.every((each) => each.file !== file || !existsSync(join(root, file))),
+    );
+    const candidates = heirs ?? remaining.map((file) => ({ file, titles: null }));
     const own = within(candidates, nearest, (test) => estimate(relative('test', test)));
     const second = first.kind === 'caught' ? await after.try(mutation, own, [suite]) : null;
     // What the deleted test notices by chance, on a busy machine, its heirs cannot.
@@ -178,8 +199,24 @@ async function main(): Promise<number> {
     existsSync(join(root, file)) && readFileSync(join(root, file), 'utf8') === readFileSync(join(tree, file), 'utf8');
   const lists = [own, near, through].map((list) => list.filter(isSame));
   const sources = new Set(lists.flat());
+  const called: Reached[] = [];
+  const plain: [string, Plain][] = [];
+  for (const each of deleted) {
+    called.push(await first[0].reached(each, suite));
+    plain.push([each.file, await first[0].plain(each, suite)]);
+  }
+  const seconds = new Map(plain.map(([file, each]) => [file, each.seconds] as const));
+  for (const [file, { passed, failed, skipped }] of plain) {
+    if (failed !== null) say(`FAIL  it fails without a mutant: ${named(failed)}`);
+    else if (passed === 0) say(`FAIL  no test of it ran (--strict?): ${file}`);
+    else if (skipped > 0) say(`${skipped} tests of ${file} were skipped and are judged by nobody (--strict?)`);
+  }
+  if (plain.some(([, { passed, failed }]) => failed !== null || passed === 0)) return 1;
+
   const candidates = inTurn(lists.map((list) => drawn(tree, list)));
-  const sound = first[0].compiling(candidates.slice(0, 2 * mutants)).slice(0, mutants);
+  const standing = standingOf(tree, called);
+  const ordered = ['called', 'unknown'].flatMap((wanted) => candidates.filter((each) => standing(each) === wanted));
+  const sound = first[0].compiling(ordered.slice(0, 2 * mutants)).slice(0, mutants);
   say(
     `${deleted.map(({ file, titles }) => (titles === null ? file : `${titles.length} of ${file}`)).join(', ')}; heirs: ${options.heirs?.join(', ') ?? 'the nearest tests that are left'}`,
   );
@@ -190,15 +227,6 @@ async function main(): Promise<number> {
     say('FAIL  nothing can be drawn: they import no source');
     return 1;
   }
-
-  const plain = await Promise.all(deleted.map(async (each) => [each.file, await first[0].plain(each, suite)] as const));
-  const seconds = new Map(plain.map(([file, each]) => [file, each.seconds] as const));
-  for (const [file, { passed, failed, skipped }] of plain) {
-    if (failed !== null) say(`FAIL  it fails without a mutant: ${named(failed)}`);
-    else if (passed === 0) say(`FAIL  no test of it ran (--strict?): ${file}`);
-    else if (skipped > 0) say(`${skipped} tests of ${file} were skipped and are judged by nobody (--strict?)`);
-  }
-  if (plain.some(([, { passed, failed }]) => failed !== null || passed === 0)) return 1;
 
   const left = sound.values();
   const judged = await Promise.all(

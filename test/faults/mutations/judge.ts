@@ -10,16 +10,17 @@ import { promised } from './promises.ts';
 import { type Fate, Scratch } from './scratch.ts';
 
 const root = join(import.meta.dirname, '../../..');
-const wanted = 0.85;
+/** Of drawn changes some change nothing that anybody sees; one that breaks a promise must be noticed. */
+const wanted = { drawn: 0.85, 'of promises': 1 };
+/** Drawn changes that are judged. */
+const usualSample = 60;
 
-/** Every mutation of those rooms in which the decisions are and what they decide is stored. */
+/** Every mutation of the sources. */
 function all(): Mutation[] {
-  return ['domain', 'inbox', 'sync', 'mirror'].flatMap((room) =>
-    sourceFiles(join(root, 'src', room)).flatMap((name) => {
-      const file = join('src', room, name);
-      return mutationsOf(file, readFileSync(join(root, file), 'utf8'));
-    }),
-  );
+  return sourceFiles(join(root, 'src')).flatMap((name) => {
+    const file = join('src', name);
+    return mutationsOf(file, readFileSync(join(root, file), 'utf8'));
+  });
 }
 
 /** Each of them once, in the order of the seed. */
@@ -36,19 +37,20 @@ function told(fate: Fate): string {
 }
 
 /**
- * Changes one line after the other in a scratch copy, and runs the tests that should notice: a drawn sample, five lines for
- * each promise, or all changes of the lines that are named. A test that is expected to fail also passes without the mutation.
+ * Changes one line after the other in a scratch copy, and runs the tests that should notice, or all: a drawn sample, the lines
+ * that keep promises, or all changes of the lines that are named. A test that is expected to fail also passes without the mutation.
  */
 export async function judgeMutations(
   which: 'drawn' | 'of promises',
-  { sample, seed, workers, lines }: FaultOptions,
+  { sample, seed, workers, lines, row, whole }: FaultOptions,
   say: (line: string) => void,
 ): Promise<Outcome> {
   const isNamed = ({ file, line }: Mutation) => lines.some((each) => `${file}:${line}` === each || file === each);
-  const candidates = which === 'drawn' ? all() : promised();
-  const chosen =
-    lines.length > 0 ? candidates.filter(isNamed) : which === 'drawn' ? shuffled(candidates, seed) : candidates;
-  const judged = lines.length === 0 && which === 'drawn' ? sample : Number.POSITIVE_INFINITY;
+  const candidates = which === 'drawn' ? all() : promised().filter(({ kind }) => kind.includes(row ?? ''));
+  const isSample = lines.length === 0 && (which === 'drawn' || sample !== null);
+  const named = lines.length > 0 ? candidates.filter(isNamed) : candidates;
+  const chosen = isSample ? shuffled(named, seed) : named;
+  const judged = isSample ? (sample ?? usualSample) : Number.POSITIVE_INFINITY;
   const counts = { caught: 0, survived: 0 };
   using copies = new DisposableStack();
   const scratches = Array.from({ length: workers }, () => copies.use(new Scratch(root)));
@@ -56,10 +58,15 @@ export async function judgeMutations(
   const sound = which === 'drawn' ? (scratches[0]?.compiling(chosen.slice(0, 2 * judged)) ?? []) : chosen;
   const left = sound.slice(0, judged).values();
   const nearest = nearestTests(root);
+  const everything = sourceFiles(join(root, 'test')).flatMap((name) =>
+    name.endsWith('.test.ts') ? [join('test', name)] : [],
+  );
   const judge = async (scratch: Scratch) => {
     for (const mutation of left) {
-      const tests = (mutation.tests ?? nearest(mutation.file)).map((file) => ({ file, titles: null }));
-      const fate = await scratch.try(mutation, tests, ['usual', 'strict']);
+      const near = nearest(mutation.file);
+      const others = whole ? everything.filter((file) => !near.includes(file)) : [];
+      const tests = mutation.tests ?? [...near, ...others].map((file) => ({ file, titles: null }));
+      const fate = await scratch.try(mutation, tests, whole ? ['usual'] : ['usual', 'strict']);
       counts[fate.kind] += 1;
       const { file, line, kind, from, to } = mutation;
       say(`${fate.kind.padEnd(8)}  ${file}:${line}  ${kind}: ${short(from)} → ${short(to)}  ${told(fate)}`);
@@ -69,7 +76,7 @@ export async function judgeMutations(
   const valid = counts.caught + counts.survived;
   const share = valid === 0 ? 'nothing was judged' : `${((100 * counts.caught) / valid).toFixed(1)} % caught`;
   return {
-    passed: valid > 0 && counts.caught >= wanted * valid,
+    passed: valid > 0 && counts.caught >= wanted[which] * valid,
     numbers: `${counts.caught} caught, ${counts.survived} survived: ${share}`,
   };
 }

@@ -11,10 +11,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { firstFiles } from '../../near/durations.ts';
 import { runVitest } from '../matrix/suite.ts';
 import type { Mutation } from './mutation.ts';
+import { reachedFile } from './reached-file.ts';
 
 /** A test file, and the patterns of those of its titles that count; null: all of them. */
 export interface Tests {
@@ -41,6 +42,9 @@ export interface Plain {
   readonly failed: Failed | null;
   readonly seconds: number;
 }
+
+/** How often each function of a source was called that is loaded, by the path of the source and the name of the function. */
+export type Reached = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
 /** A copy of the working tree at `root`, or of a commit there, in which one mutation after the other is tried. */
 export class Scratch implements Disposable {
@@ -80,13 +84,15 @@ export class Scratch implements Disposable {
    * What becomes of a mutation. The tests run in their order until one fails; what survives is tried again by those
    * that ask more in the strict suite.
    */
-  async try(mutation: Mutation, tests: readonly Tests[], suites: readonly Suite[]): Promise<Fate> {
+  async try(mutation: Mutation, all: readonly Tests[], suites: readonly Suite[]): Promise<Fate> {
+    // A test that fails here anyway says nothing.
+    const isBad = (each: Tests) => suites.some((suite) => this.#plain.get(keyOf(each, suite))?.failed);
+    const tests = all.filter((each) => !isBad(each));
     const failed = await this.#failedWith(mutation, tests, suites);
     if (failed === null) return { kind: 'survived', tests: tests.map(({ file }) => file) };
     const own = tests.filter(({ file }) => file === failed.file);
     const plain = await Promise.all(own.map((each) => this.plain(each, failed.suite)));
     if (plain.every((each) => each.failed === null)) return { kind: 'caught', by: failed };
-    // A test that fails here anyway says nothing.
     return await this.try(
       mutation,
       tests.filter(({ file }) => file !== failed.file),
@@ -145,15 +151,33 @@ export class Scratch implements Disposable {
 
   /** What a test file says without a mutation; asked once. */
   async plain(tests: Tests, suite: Suite): Promise<Plain> {
-    const key = JSON.stringify([suite, tests]);
+    const key = keyOf(tests, suite);
     const found = this.#plain.get(key) ?? (await this.#run([tests], suite));
     this.#plain.set(key, found);
     return found;
   }
 
+  /** Functions that a test file calls, in its own process, as `reached.ts` noted them: by the path of the source. */
+  async reached(tests: Tests, suite: Suite): Promise<Reached> {
+    const path = join(this.path, tests.file);
+    const before = readFileSync(path, 'utf8');
+    const noted = join(this.#directory, 'reached.json');
+    cpSync(join(import.meta.dirname, 'reached.ts'), join(this.path, 'test/reached.ts'));
+    writeFileSync(path, `import '${relative(dirname(tests.file), 'test').padEnd(1, '.')}/reached.ts';\n${before}`);
+    const plain = await this.#run([tests], suite, { [reachedFile]: noted });
+    writeFileSync(path, before);
+    this.#plain.set(keyOf(tests, suite), plain);
+    const scripts = existsSync(noted)
+      ? (JSON.parse(readFileSync(noted, 'utf8')) as Record<string, Reached[string]>)
+      : {};
+    rmSync(noted, { force: true });
+    return Object.fromEntries(Object.entries(scripts).map(([url, calls]) => [relative(this.path, url), calls]));
+  }
+
   /** Runs tests until the first one fails. What hangs or cannot even be loaded has failed too. */
-  async #run(group: readonly Tests[], suite: Suite): Promise<Plain> {
+  async #run(group: readonly Tests[], suite: Suite, further: NodeJS.ProcessEnv = {}): Promise<Plain> {
     const env = {
+      ...further,
       CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '',
       [firstFiles]: group.map(({ file }) => relative('test', file)).join(','),
     };
@@ -161,11 +185,14 @@ export class Scratch implements Disposable {
     const files = group.map(({ file }) => join(this.path, file));
     const pattern = titles.length > 0 ? ['-t', titles.join('|')] : [];
     const started = performance.now();
+    // Of a few, the nearest first; of the whole suite as many at once as usual.
+    const together = files.length > 50 ? [] : ['--maxWorkers', '1'];
+    const limit = Math.max(240_000, 20_000 * files.length);
     const { code, results } = await runVitest(
       this.path,
-      ['--bail', '1', '--maxWorkers', '1', ...pattern, ...files],
+      ['--bail', '1', ...together, ...pattern, ...files],
       env,
-      240_000,
+      limit,
     );
     const seconds = (performance.now() - started) / 1000;
     const all = (results?.testResults ?? []).flatMap(({ name, assertionResults }) =>
@@ -178,8 +205,13 @@ export class Scratch implements Disposable {
     const [unloaded = group[0]?.file ?? ''] = (results?.testResults ?? [])
       .filter(({ status }) => status === 'failed')
       .map(({ name }) => relative(this.path, name));
-    const because = code === null ? 'no end in 240 s' : results === null ? `ended with ${code}` : 'it cannot be loaded';
+    const because =
+      code === null ? `no end in ${limit / 1000} s` : results === null ? `ended with ${code}` : 'it cannot be loaded';
     const failed = { suite, file: first?.file ?? unloaded, title: first?.fullName ?? because };
     return { passed, skipped, seconds, failed };
   }
+}
+
+function keyOf(tests: Tests, suite: Suite): string {
+  return JSON.stringify([suite, tests]);
 }
