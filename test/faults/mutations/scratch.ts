@@ -10,12 +10,11 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { firstFiles } from '../../near/durations.ts';
-import { runVitest } from '../matrix/suite.ts';
 import type { Mutation } from './mutation.ts';
 import { reachedFile } from './reached-file.ts';
+import { Runner } from './runner.ts';
 
 /** A test file, and the patterns of those of its titles that count; null: all of them. */
 export interface Tests {
@@ -51,7 +50,11 @@ export class Scratch implements Disposable {
   readonly #directory = mkdtempSync(join(tmpdir(), 'catalogued-mutations-'));
   readonly path = join(this.#directory, 'catalogued');
   readonly #root: string;
+  readonly #noted = join(this.#directory, 'reached.json');
   readonly #plain = new Map<string, Plain>();
+  readonly #runners = new Map<string, Runner>();
+  /** What was ever changed: a runner may have read it before or after. */
+  readonly #changed = new Set<string>();
 
   constructor(root: string, commit: string | null = null) {
     this.#root = root;
@@ -108,9 +111,11 @@ export class Scratch implements Disposable {
     const path = join(this.path, file);
     const before = readFileSync(path, 'utf8');
     writeFileSync(path, text);
+    this.#changed.add(file);
     try {
       for (const suite of suites) {
-        const failed = await this.#firstFailed(suite === 'usual' ? tests : tests.filter(this.#asksMore), suite);
+        const asked = suite === 'strict' && suites.length > 1 ? tests.filter(this.#asksMore) : tests;
+        const failed = await this.#firstFailed(asked, suite);
         if (failed !== null) return failed;
       }
       return null;
@@ -122,6 +127,7 @@ export class Scratch implements Disposable {
   readonly #asksMore = ({ file }: Tests) => /someOf|thorough|'time'/.test(readFileSync(join(this.path, file), 'utf8'));
 
   [Symbol.dispose](): void {
+    for (const runner of this.#runners.values()) runner[Symbol.dispose]();
     rmSync(this.#directory, { recursive: true });
   }
 
@@ -161,54 +167,53 @@ export class Scratch implements Disposable {
   async reached(tests: Tests, suite: Suite): Promise<Reached> {
     const path = join(this.path, tests.file);
     const before = readFileSync(path, 'utf8');
-    const noted = join(this.#directory, 'reached.json');
     cpSync(join(import.meta.dirname, 'reached.ts'), join(this.path, 'test/reached.ts'));
     writeFileSync(path, `import '${relative(dirname(tests.file), 'test').padEnd(1, '.')}/reached.ts';\n${before}`);
-    const plain = await this.#run([tests], suite, { [reachedFile]: noted });
+    this.#changed.add(tests.file);
+    const plain = await this.#run([tests], suite);
     writeFileSync(path, before);
     this.#plain.set(keyOf(tests, suite), plain);
-    const scripts = existsSync(noted)
-      ? (JSON.parse(readFileSync(noted, 'utf8')) as Record<string, Reached[string]>)
+    const scripts = existsSync(this.#noted)
+      ? (JSON.parse(readFileSync(this.#noted, 'utf8')) as Record<string, Reached[string]>)
       : {};
-    rmSync(noted, { force: true });
+    rmSync(this.#noted, { force: true });
     return Object.fromEntries(Object.entries(scripts).map(([url, calls]) => [relative(this.path, url), calls]));
   }
 
   /** Runs tests until the first one fails. What hangs or cannot even be loaded has failed too. */
-  async #run(group: readonly Tests[], suite: Suite, further: NodeJS.ProcessEnv = {}): Promise<Plain> {
-    const env = {
-      ...further,
-      CATALOGUED_TEST_STRICT: suite === 'strict' ? '1' : '',
-      [firstFiles]: group.map(({ file }) => relative('test', file)).join(','),
-    };
+  async #run(group: readonly Tests[], suite: Suite): Promise<Plain> {
     const titles = group.flatMap((each) => each.titles ?? []);
     const files = group.map(({ file }) => join(this.path, file));
-    const pattern = titles.length > 0 ? ['-t', titles.join('|')] : [];
+    const limit_ms = Math.max(240_000, 20_000 * files.length);
     const started = performance.now();
-    // Of a few, the nearest first; of the whole suite as many at once as usual.
-    const together = files.length > 50 ? [] : ['--maxWorkers', '1'];
-    const limit = Math.max(240_000, 20_000 * files.length);
-    const { code, results } = await runVitest(
-      this.path,
-      ['--bail', '1', ...together, ...pattern, ...files],
-      env,
-      limit,
+    const came = await this.#runner(files.length > 50 ? 'whole' : suite).run(
+      {
+        files,
+        changed: [...this.#changed].map((file) => join(this.path, file)),
+        titles: titles.length > 0 ? titles.join('|') : null,
+        first: group.map(({ file }) => relative('test', file)).join(','),
+      },
+      limit_ms,
     );
     const seconds = (performance.now() - started) / 1000;
-    const all = (results?.testResults ?? []).flatMap(({ name, assertionResults }) =>
-      assertionResults.map((each) => ({ ...each, file: relative(this.path, name) })),
-    );
-    const count = (wanted: string) => all.filter(({ status }) => status === wanted).length;
-    const [passed, skipped] = [count('passed'), count('skipped') + count('pending')];
-    if (code === 0) return { passed, skipped, seconds, failed: null };
-    const first = all.find(({ status }) => status === 'failed');
-    const [unloaded = group[0]?.file ?? ''] = (results?.testResults ?? [])
-      .filter(({ status }) => status === 'failed')
-      .map(({ name }) => relative(this.path, name));
-    const because =
-      code === null ? `no end in ${limit / 1000} s` : results === null ? `ended with ${code}` : 'it cannot be loaded';
-    const failed = { suite, file: first?.file ?? unloaded, title: first?.fullName ?? because };
-    return { passed, skipped, seconds, failed };
+    const failed = (file: string, title: string) => ({ suite, file: relative(this.path, file), title });
+    if (came === null)
+      return { passed: 0, skipped: 0, seconds, failed: failed(files[0] ?? '', `no end in ${limit_ms / 1000} s`) };
+    const count = (wanted: string) => came.tests.filter(({ state }) => state === wanted).length;
+    const sums = { passed: count('passed'), skipped: count('skipped') + count('pending'), seconds };
+    const first = came.tests.find(({ state }) => state === 'failed');
+    if (first !== undefined) return { ...sums, failed: failed(first.file, first.title) };
+    const [broken] = came.broken;
+    if (broken !== undefined) return { ...sums, failed: failed(broken, 'it cannot be loaded') };
+    return { ...sums, failed: came.error === null ? null : failed(files[0] ?? '', came.error) };
+  }
+
+  #runner(kind: Suite | 'whole'): Runner {
+    const workers = kind === 'whole' ? availableParallelism() + 1 : 1;
+    const env = { CATALOGUED_TEST_STRICT: kind === 'strict' ? '1' : '', [reachedFile]: this.#noted };
+    const runner = this.#runners.get(kind) ?? new Runner(this.path, env, workers);
+    this.#runners.set(kind, runner);
+    return runner;
   }
 }
 
