@@ -16,7 +16,6 @@ export interface SuiteResult {
 interface Results {
   readonly testResults: readonly {
     readonly name: string;
-    readonly status?: string;
     readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
   }[];
 }
@@ -37,26 +36,6 @@ function resultsIn(path: string | undefined): Results | null {
   }
 }
 
-/** Runs tests in the tree at `cwd`, and returns how that ended (null: not in time) and what became of them (null: nothing is known). */
-export async function runVitest(
-  cwd: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  timeout?: number,
-): Promise<{ readonly code: number | null; readonly results: Results | null }> {
-  using directory = temporaryDirectory();
-  const output = join(directory.path, 'results.json');
-  const options = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output];
-  const child = spawn(join(root, 'node_modules/.bin/vitest'), [...options, ...args], {
-    cwd,
-    env: { ...process.env, CATALOGUED_TEST_RESULTS: '', ...env },
-    stdio: 'ignore',
-    timeout,
-  });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  return { code, results: resultsIn(output) };
-}
-
 /** Runs the named tests, in one run of vitest; `slow`: also those of the strict run, `long`: those that have a longer form in it. */
 export async function runTests(
   tests: readonly NamedTest[],
@@ -65,8 +44,16 @@ export async function runTests(
   const pattern = [...new Set(tests.map(({ title }) => RegExp.escape(title)))].join('|');
   const files = new Set(tests.map(({ file }) => file));
   const env = { ...(slow ? { CATALOGUED_TEST_STRICT: '1' } : {}), ...(long ? { CATALOGUED_LONG: '1' } : {}) };
-  const { results } = await runVitest(root, ['-t', pattern, ...files], env);
-  return results ?? { testResults: [] };
+  using directory = temporaryDirectory();
+  const output = join(directory.path, 'results.json');
+  const options = ['run', '--config', 'test/vitest.config.ts', '--reporter', 'json', '--outputFile', output];
+  const child = spawn(join(root, 'node_modules/.bin/vitest'), [...options, '-t', pattern, ...files], {
+    cwd: root,
+    env: { ...process.env, CATALOGUED_TEST_RESULTS: '', ...env },
+    stdio: 'ignore',
+  });
+  await once(child, 'exit');
+  return resultsIn(output) ?? { testResults: [] };
 }
 
 /** What became of each of these tests, in their order; one that no result is about has failed. */

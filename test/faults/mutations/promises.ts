@@ -43,7 +43,10 @@ const kept: readonly Kept[] = [
     lines: {
       answeredSpan: { 'return days.size === 0 ? null : inCommon(all, named);': 'return all;' },
       namesOtherDates: { 'named.to > asked.to': 'named.to > addDays(asked.to, 400)' },
-      windowRequests: { "if (why === 'left-out' && sameDates(named, astray)) trust = 'own-dates-only';": '' },
+      windowRequests: {
+        ': lengths.coveredTo(asked, answer);': ': answer.covered_to;',
+        "if (why === 'left-out' && sameDates(named, astray)) trust = 'own-dates-only';": '',
+      },
     },
   },
   {
@@ -466,6 +469,7 @@ const kept: readonly Kept[] = [
     row: 'A published copy is whole under its name',
     tests: ['snapshot'],
     lines: {
+      verify: { 'new Database(copy, { fileMustExist: true })': 'new Database(copy)' },
       publishCopy: {
         'renameSync(temporary, path);': 'writeFileSync(path, readFileSync(temporary));',
         'if (join(realpathSync(dirname(path)), basename(path)) === realpathSync(source))': 'if (path === source)',
@@ -477,6 +481,8 @@ const kept: readonly Kept[] = [
     row: 'A copy on another host that follows the mirror',
     tests: ['follow/follow', 'follow/command'],
     lines: {
+      fits: { 'standsIn(db, { table, columns, key }) &&': '' },
+      daemonSource: { 'if (!Number.isSafeInteger(published_at)) throw notOurs(from);': '' },
       followedFile: {
         "if (whole) db.exec('COMMIT');": "db.exec('COMMIT');",
         'writerOf(rows).drop(key);': 'rows.gone.includes(key);',
@@ -514,6 +520,10 @@ const kept: readonly Kept[] = [
     row: 'A backup is whole or not there',
     tests: ['backup/harmed', 'backup/backup', 'backup/trouble'],
     lines: {
+      failureOf: {
+        "if (isWithoutRoom(error) || (error instanceof CataloguedError && error.code === 'backup-space')) throw error;":
+          '',
+      },
       verifyCopy: { 'if (sha256Of(path) !== sha256)': 'if (sha256Of(path) === "")' },
       removeUnfinished: { '!isAlive(Number(pid))': 'isAlive(Number(pid))' },
       compareRows: { 'found[table] !== made[table]': 'found[table] === null' },
@@ -611,6 +621,8 @@ const kept: readonly Kept[] = [
     row: 'A live check answers by its deadline',
     tests: ['domain/check', 'sync/check'],
     lines: {
+      datesRead: { 'w.shown_stale_at as stale_at': 'w.stale_at' },
+      sharedMs: { 'sharedMs = 100;': 'sharedMs = 1e12;' },
       'LiveCall.#watch': {
         'if (waiter.late_at <= at) waiter.settle(result);': 'if (waiter.late_at > at) waiter.settle(result);',
       },
@@ -691,8 +703,9 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A receiver that was away, a silent subscription',
-    tests: ['sync/notified', 'sync/subscriptions', 'domain/subscription-step', 'inbox/addresses'],
+    tests: ['domain/trust', 'sync/notified', 'sync/subscriptions', 'domain/subscription-step', 'inbox/addresses'],
     lines: {
+      isTrusted: { '(trusted ? distrust : trusts)': '(trusted ? distrust / 4 : trusts)' },
       noteAbsence: {
         'if (last === null || now - last <= policy.notifications.retries) return;':
           'if (last === null || now - last > policy.notifications.retries) return;',
