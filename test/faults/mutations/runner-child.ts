@@ -20,6 +20,8 @@ process.on('message', async ({ files, changed, titles, first }: Asked) => {
   process.env[firstFiles] = first;
   if (titles === null) vitest.resetGlobalTestNamePattern();
   else vitest.setGlobalTestNamePattern(new RegExp(titles));
+  // Else what became of another mutation counts for this one.
+  vitest.state.filesMap.clear();
   const specifications = files.map((file) => vitest.getRootProject().createSpecification(file));
   const came = await vitest.runTestSpecifications(specifications).then(
     ({ testModules, unhandledErrors }): Came => ({

@@ -43,10 +43,12 @@ export class Runner implements Disposable {
     const child = this.#child ?? (await this.#start());
     this.#child = child;
     child.send(asked);
-    const signal = AbortSignal.timeout(limit_ms);
-    const came = await Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })]).catch(
-      () => null,
-    );
+    const ended = new AbortController();
+    const signal = AbortSignal.any([ended.signal, AbortSignal.timeout(limit_ms)]);
+    const [message, exit] = [once(child, 'message', { signal }), once(child, 'exit', { signal })];
+    const came = await Promise.race([message, exit]).catch(() => null);
+    ended.abort();
+    await Promise.allSettled([message, exit]);
     if (came !== null && typeof came[0] === 'object' && came[0] !== null) return came[0] as Came;
     this.#end();
     return null;

@@ -202,7 +202,10 @@ export class Scratch implements Disposable {
     const count = (wanted: string) => came.tests.filter(({ state }) => state === wanted).length;
     const sums = { passed: count('passed'), skipped: count('skipped') + count('pending'), seconds };
     const first = came.tests.find(({ state }) => state === 'failed');
-    if (first !== undefined) return { ...sums, failed: failed(first.file, first.title) };
+    if (first !== undefined) {
+      if (!files.includes(first.file)) throw new Error(`${first.file} was not asked about this mutation`);
+      return { ...sums, failed: failed(first.file, first.title) };
+    }
     const [broken] = came.broken;
     if (broken !== undefined) return { ...sums, failed: failed(broken, 'it cannot be loaded') };
     return { ...sums, failed: came.error === null ? null : failed(files[0] ?? '', came.error) };
