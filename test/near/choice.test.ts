@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { candidates, choose } from './choice.ts';
-import { slow } from './durations.ts';
 
 const root = join(import.meta.dirname, '../..');
 const near = (...changed: string[]) => candidates(root, changed).map(({ test }) => test);
@@ -47,8 +45,4 @@ describe('of these', () => {
   it('the nearest one runs, however long it takes', () => {
     expect(chosen(['30', '1'], 10)).toEqual({ run: ['30'], left: ['1'], seconds: 30 });
   });
-});
-
-it('every file that is known to be slow exists', () => {
-  expect(Object.keys(slow).filter((file) => !existsSync(join(root, 'test', file)))).toEqual([]);
 });
