@@ -20,11 +20,12 @@ import { type PublishedPage, rowPages } from '../../src/mirror/rows/pages.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { openReader } from '../fakes/reader.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const never = new AbortController().signal;
@@ -64,9 +65,9 @@ function rowsOf(path: string, now: () => number): TestSource {
   return source;
 }
 
-/** What every view shows, as JSON by view; without what only a copy knows. */
-function shown(path: string): Map<string, string> {
-  const db = new Database(path, { readonly: true });
+/** Returns the rows that every view shows at an instant, as JSON by view; without what only a copy knows. */
+function shown(path: string, now: number): Map<string, string> {
+  const db = openMirrorAt(path, now);
   const views = [
     ...contractTables,
     ...db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all(),
@@ -89,8 +90,8 @@ function shown(path: string): Map<string, string> {
   return found;
 }
 
-function differing(one: string, other: string): string[] {
-  const [ours, theirs] = [shown(one), shown(other)];
+function differing(one: string, other: string, now: number): string[] {
+  const [ours, theirs] = [shown(one, now), shown(other, now)];
   return [...ours].filter(([view, rows]) => theirs.get(view) !== rows).map(([view]) => view);
 }
 
@@ -109,12 +110,13 @@ interface Stage extends AsyncDisposable {
   follow(): Promise<void>;
   /** The views that differ. */
   differing(): string[];
+  /** What the copy shows. */
+  shown(): Map<string, string>;
 }
 
 async function stage(products: number, rows = { publish: true }): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
-  const harness = stack.use(await virtualHarness({ products }, { rows }, { start: Date.now() }));
-  await harness.fill();
+  const harness = stack.use(await filledHarness({ products }, { rows }));
   const copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
   const mirror = harness.daemon.mirror.path;
   const source = rowsOf(mirror, harness.clock.now);
@@ -125,7 +127,8 @@ async function stage(products: number, rows = { publish: true }): Promise<Stage>
     mirror,
     copy,
     follow: () => followOnce(copy, source),
-    differing: () => differing(mirror, copy),
+    differing: () => differing(mirror, copy, harness.clock.now()),
+    shown: () => shown(copy, harness.clock.now()),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }
@@ -160,9 +163,9 @@ test('a state that comes in pages is seen whole or not at all, by a reader that 
   for (let after = number; pages.at(-1)?.whole !== true; after = pages.at(-1)?.number ?? after)
     pages.push((await at.source.after({ origin, after, limit: 3 }, never)) as PublishedPage);
   expect(pages.length).toBeGreaterThan(2);
-  const old = shown(at.copy);
+  const old = at.shown();
   for (const page of pages.slice(0, -1)) file.put(page);
-  expect(shown(at.copy)).toEqual(old);
+  expect(at.shown()).toEqual(old);
   file.giveUp();
   for (const page of pages) expect(file.put(page)).toBe(true);
   expect(at.differing()).toEqual([]);
@@ -223,10 +226,10 @@ test('numbers of another file mean nothing: rows that were changed while nothing
 test('while the daemon is away the copy stays, and says of when it is', async () => {
   await using at = await stage(2);
   await at.follow();
-  const before = shown(at.copy);
+  const before = at.shown();
   at.source.away = true;
   await at.follow();
-  expect(shown(at.copy)).toEqual(before);
+  expect(at.shown()).toEqual(before);
   using reader = openReader(at.copy);
   expect(reader.info().published_at).toBe(at.harness.clock.now());
 });
@@ -301,7 +304,7 @@ test('all that a daemon keeps in the mirror is noted for an instance that stands
 test('rows that do not fit the tables of the copy change nothing: their names never become SQL', async () => {
   await using at = await stage(1);
   await at.follow();
-  const before = shown(at.copy);
+  const before = at.shown();
   using file = openFollowed(at.copy);
   const { origin, number, schema_version } = file.standing();
   const page = { origin, number: number + 1, whole: true, schema_version, published_at: 1 };
@@ -314,6 +317,6 @@ test('rows that do not fit the tables of the copy change nothing: their names ne
     { ...tags, rows: [[1, 1]], gone: [] },
   ];
   for (const rows of odd) expect(file.put({ ...page, tables: [rows] }), JSON.stringify(rows)).toBe(false);
-  expect(shown(at.copy)).toEqual(before);
+  expect(at.shown()).toEqual(before);
   expect(file.standing().number).toBe(number);
 });
