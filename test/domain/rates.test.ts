@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLimiter } from '../../src/upstream/limiter.ts';
-import { thorough } from '../fakes/thorough.ts';
+import { someOf, thorough } from '../fakes/thorough.ts';
 import { cellOf, runCell } from './limited-service.ts';
 
 const none = { kind: 'none', share: 0 } as const;
@@ -8,24 +8,26 @@ const usual = { ceiling: 30, per_second: 10, strays: none, shape: 'fixed window'
 const time = { minutes: 20 };
 
 describe('of what a service allows', () => {
-  test.for([
-    ['counted by the second', { ...usual }],
-    ['counted by the second, with Retry-After', { ...usual, told: 'retry-after' }],
-    ['counted over any second', { ...usual, shape: 'sliding window' }],
-    ['that comes in a bucket', { ...usual, shape: 'bucket' }],
-    ['that comes in a bucket without a burst', { ...usual, shape: 'tight bucket', told: 'retry-after' }],
-    ['of 5 a second under a ceiling of 10', { ...usual, ceiling: 10, per_second: 5 }],
-    [
-      'without a limit, with a stray 503 in a hundred',
-      { ...usual, per_second: Infinity, strays: { kind: '503', share: 0.01 } },
-    ],
-    [
-      'without a limit, with a stray 429 in a thousand',
-      { ...usual, per_second: Infinity, strays: { kind: '429', share: 0.001 } },
-    ],
-    ['of 5 a second under a ceiling of 300', { ...usual, ceiling: 300, per_second: 5 }],
-    ['with a reset in a thousand', { ...usual, strays: { kind: 'reset', share: 0.001 } }],
-  ] as const)('%s, nine tenths are used, and one call in two hundred is throttled at most', async ([, cell]) => {
+  test.for(
+    someOf([
+      ['counted by the second', { ...usual }],
+      ['counted by the second, with Retry-After', { ...usual, told: 'retry-after' }],
+      ['counted over any second', { ...usual, shape: 'sliding window' }],
+      ['that comes in a bucket', { ...usual, shape: 'bucket' }],
+      ['that comes in a bucket without a burst', { ...usual, shape: 'tight bucket', told: 'retry-after' }],
+      ['of 5 a second under a ceiling of 10', { ...usual, ceiling: 10, per_second: 5 }],
+      [
+        'without a limit, with a stray 503 in a hundred',
+        { ...usual, per_second: Infinity, strays: { kind: '503', share: 0.01 } },
+      ],
+      [
+        'without a limit, with a stray 429 in a thousand',
+        { ...usual, per_second: Infinity, strays: { kind: '429', share: 0.001 } },
+      ],
+      ['of 5 a second under a ceiling of 300', { ...usual, ceiling: 300, per_second: 5 }],
+      ['with a reset in a thousand', { ...usual, strays: { kind: 'reset', share: 0.001 } }],
+    ] as const),
+  )('%s, nine tenths are used, and one call in two hundred is throttled at most', async ([, cell]) => {
     const result = await runCell(cellOf({ ...cell, ...time }));
     expect(result.used).toBeGreaterThanOrEqual(0.9);
     expect(result.throttled).toBeLessThanOrEqual(0.005);
@@ -60,13 +62,15 @@ describe('the first hour with a stray 429 in a hundred calls, a limit of 10 call
   const hour = { ceiling: 15, per_second: 10, strays, minutes: 60 };
   const seeds = Array.from({ length: thorough ? 20 : 2 }, (_, index) => index + 1);
 
-  test.for([
-    ['counted by the second', 'fixed window', 'nothing'],
-    ['counted over any second', 'sliding window', 'nothing'],
-    ['that comes in a bucket', 'bucket', 'nothing'],
-    ['after which everything is refused for a second', 'lockout', 'nothing'],
-    ['after which everything is refused for a second, with Retry-After', 'lockout', 'retry-after'],
-  ] as const)(
+  test.for(
+    someOf([
+      ['counted by the second', 'fixed window', 'nothing'],
+      ['counted over any second', 'sliding window', 'nothing'],
+      ['that comes in a bucket', 'bucket', 'nothing'],
+      ['after which everything is refused for a second', 'lockout', 'nothing'],
+      ['after which everything is refused for a second, with Retry-After', 'lockout', 'retry-after'],
+    ] as const),
+  )(
     '%s: 85 of 100 allowed calls are made whatever the seed, and on average 7 of 1,000 are throttled at most',
     async ([, shape, told]) => {
       const throttled: number[] = [];

@@ -7,7 +7,7 @@ import { problemsOf, readsOf, resultsTable } from './under-load/verdict.ts';
 
 /* `npm run faults -- --only readers` is the same with more of everything. */
 
-const reads = thorough ? 100_000 : 20_000;
+const reads = thorough ? 100_000 : 8_000;
 
 describe('four readers in PHP, Python and Node', needs('php', 'python3'), () => {
   it(`see one state of the service in each of ${reads} reads, during resyncs and a migration, and wait for nobody`, async () => {

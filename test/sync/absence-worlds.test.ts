@@ -14,7 +14,7 @@ import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 import { testSync } from '../fakes/test-sync.ts';
 import { thorough } from '../fakes/thorough.ts';
 
-const worlds = Number(process.env.CATALOGUED_TEST_WORLDS ?? (thorough ? 500 : 120));
+const worlds = Number(process.env.CATALOGUED_TEST_WORLDS ?? (thorough ? 500 : 40));
 const week = 7 * 24 * 3_600_000;
 const begin = Date.UTC(2026, 10, 21, 12);
 const extent: Extent = {

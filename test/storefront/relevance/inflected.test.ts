@@ -3,6 +3,7 @@ import type { Reader } from '../../../src/storefront/reader.ts';
 import { openReader } from '../../fakes/reader.ts';
 import { putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
+import { someOf } from '../../fakes/thorough.ts';
 import { type Inflected, inflected, inflectedEntries, inflectedId, inflectedKinds } from './inflected-products.ts';
 import { inflectedQueries } from './inflected-queries.ts';
 
@@ -35,7 +36,7 @@ function missed(language: Inflected, search: Search, given: { readonly english: 
 }
 
 describe('a catalogue of 240 products whose words are inflected', () => {
-  it.each(inflected)('has what is meant among the first three, 23 of 25 times: %s', (language) => {
+  it.each(someOf(inflected))('has what is meant among the first three, 23 of 25 times: %s', (language) => {
     const found = missed(language, find, { english: true });
     expect(found.products).toBe(240);
     expect(inflectedQueries[language]).toHaveLength(25);
@@ -43,13 +44,13 @@ describe('a catalogue of 240 products whose words are inflected', () => {
     expect(found.made.length, found.made.join()).toBeLessThanOrEqual(0.02 * 220);
   });
 
-  it.each(inflected)('has it there where no other language is mirrored: %s', (language) => {
+  it.each(someOf(inflected))('has it there where no other language is mirrored: %s', (language) => {
     const found = missed(language, find, { english: false });
     expect(found.written.length, found.written.join()).toBeLessThanOrEqual(2);
     expect(found.made.length, found.made.join()).toBeLessThanOrEqual(0.02 * 220);
   });
 
-  it.each(inflected)('is missed by a search that takes every word as it is typed (control): %s', (language) => {
+  it.each(someOf(inflected))('is missed by a search that takes every word as it is typed (control): %s', (language) => {
     const found = missed(language, exact, { english: true });
     expect(found.written.length).toBeGreaterThan(2);
     expect(found.made.length).toBeGreaterThan(0.02 * 220);
