@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Budget, pauseLeft, resumeBudget, startBudget, storedBudget } from '../../src/domain/budget/budget.ts';
-import { realShare } from '../../src/domain/budget/growth.ts';
 import { afterAnswer, afterMiss, afterThrottle } from '../../src/domain/budget/outcomes.ts';
 import { burst, dueAfter, turnIn } from '../../src/domain/schedule/call-spacing.ts';
 
@@ -38,31 +37,6 @@ describe('the rate', () => {
     expect(afterThrottle(back, null, 0, at + 12 * second).limit).toBeLessThan(once.limit as number);
   });
 
-  test('comes back at once after throttles that are as many well below the limit as near it', () => {
-    const strays = { calls: 1_000, throttled: 10 };
-    const met: Budget = {
-      ...startBudget(100, now),
-      rate: 10,
-      cut_to: 10,
-      limit: 10,
-      limit_is: 'met',
-      grown_ms: 60 * second,
-    };
-    const [real, stray] = [{ ...met }, { ...met, below: strays, near: strays }].map((budget) =>
-      afterThrottle(budget, null, 0, now),
-    );
-    expect(real?.limit).toBeCloseTo(9.7, 5);
-    expect(stray?.limit).toBe(10);
-  });
-
-  test('is cut to 0.7 of what was delivered where nearly everything is throttled', () => {
-    let budget = answered(startBudget(10, now), 60, now);
-    const at = now + 61 * second;
-    for (let i = 0; i < 6; i++) budget = afterThrottle(budget, null, 0, at + i);
-    expect(budget.rate).toBeGreaterThan(4);
-    expect(budget.rate).toBeLessThanOrEqual(7);
-  });
-
   test('is cut at once where the clock was set back since', () => {
     const cut = afterThrottle(answered(startBudget(10, now), 60, now), null, 0, now + 61 * second);
     const budget = afterAnswer(cut, 'waiting', now - day);
@@ -77,29 +51,6 @@ describe('the rate', () => {
     // That is learned, so the first pause is longer the next time.
     const again = afterThrottle(answered(twice, 20, now + 64 * second), null, 0, now + 90 * second);
     expect(again.not_before - again.heard_at).toBeGreaterThan(900);
-  });
-
-  test('falls less by throttles that come more often than a limit is met, unless none came well below it', () => {
-    const often = { calls: 400, throttled: 12 };
-    const met: Budget = { ...startBudget(100, now), limit: 10, limit_is: 'met', near: often };
-    const share = (below: Budget['below']) => realShare({ ...met, below });
-    expect(share({ calls: 100, throttled: 0 })).toBeLessThan(0.5);
-    expect(share({ calls: 2_000, throttled: 0 })).toBeGreaterThan(0.9);
-  });
-
-  test('comes back fast to just under the last limit, stays around it, and probes above after a while', () => {
-    const met: Budget = { ...startBudget(100, now), rate: 10, cut_to: 10, limit: 10, limit_is: 'met' };
-    const cut = afterThrottle(answered(met, 10, now), null, 0, now + 10 * second);
-    const from = now + 11 * second;
-    expect(answered(cut, 8, from).rate).toBeGreaterThan(0.93 * 10);
-    expect(answered(cut, 30, from).rate).toBeLessThan(1.05 * 10);
-    expect(answered(cut, 120, from).rate).toBeGreaterThan(2 * 10);
-  });
-
-  test('stays around a low limit for five minutes and no longer, however few calls they were', () => {
-    const slow: Budget = { ...startBudget(100, now), rate: 0.5, cut_to: 0.5, limit: 0.5, limit_is: 'met' };
-    expect(answered(slow, 300, now).rate).toBeLessThan(1.2 * 0.5);
-    expect(answered(slow, 400, now).rate).toBeGreaterThan(2 * 0.5);
   });
 
   test('does not probe above the last limit while nobody waits for a call', () => {

@@ -101,11 +101,4 @@ describe('the first hour with a stray 429 in a hundred calls, a limit of 10 call
     const cell = cellOf({ ...hour, minutes: 5, shape: 'lockout', told: 'nothing' });
     expect((await runCell(cell, deaf)).throttled).toBeGreaterThan(0.1);
   });
-
-  test('a service that refuses everything for a second is asked again after that second, without strays too', async () => {
-    const strays = { kind: 'none', share: 0 } as const;
-    const result = await runCell(cellOf({ ...usual, strays, minutes: 20, shape: 'lockout' }));
-    expect(result.used).toBeGreaterThanOrEqual(0.9);
-    expect(result.throttled).toBeLessThanOrEqual(0.007);
-  });
 });

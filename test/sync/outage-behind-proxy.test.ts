@@ -85,15 +85,6 @@ describe('a pause that one answer asks for', () => {
     expect(await callsIn(harness, 20 * second)).toBeGreaterThan(5);
   });
 
-  it('is kept to its end after one test where the service asks for it again', async () => {
-    await using harness = await filledHarness({ products: 40, lean: true });
-    ask(harness);
-    harness.sandbox.faults.add(maintenance(3600));
-    await liveFor(harness, 50 * second);
-    expect(await callsIn(harness, 2 * minute)).toBe(1);
-    expect(await callsIn(harness, 50 * minute)).toBe(0);
-  });
-
   it('is tested by live checks too, which share one call in 30 seconds; the first answer ends it', async () => {
     await using harness = await filledHarness({ products: 40, lean: true });
     const { daemon, sandbox } = harness;

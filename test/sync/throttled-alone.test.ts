@@ -9,39 +9,15 @@ import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/vir
 const second = 1000;
 const minute = 60 * second;
 const hour = 60 * minute;
-/** One call at a time: none is under way when a pause begins. */
-const slow = { budget: { requests_per_second: 20, concurrency: 1 }, scheduling: 'fixed' };
 const fast = { budget: { requests_per_second: 50, concurrency: 4 }, scheduling: 'fixed' };
 
-/** Answers with 429, asking for a pause or not. */
-function throttles(path: string, retry_after: number | null): FaultRule {
-  return {
-    kind: 'status',
-    status: 429,
-    path,
-    headers: retry_after === null ? {} : { 'retry-after': String(retry_after) },
-  };
-}
-
-/** A first fill beside one product that is throttled, and the calls about it. */
-async function fillBeside(retry_after: number | null, profile: Record<string, unknown> = {}) {
-  const times: number[] = [];
-  const harness = await virtualHarness(
-    { products: 30, lean: true },
-    { ...fast, service: { profile } },
-    { conditions: true },
-  );
-  const [id = 0] = harness.sandbox.world.visible().map((product) => product.id);
-  harness.sandbox.faults.add(throttles(`^/v2/products/${id}\\b`, retry_after));
-  const { calls } = harness.sandbox;
-  const { note } = calls;
-  calls.note = (call) => {
-    if (call.status === 429) times.push(harness.clock.now() - began);
-    note(call);
-  };
-  const began = harness.clock.now();
-  return { harness, id, times, took: () => harness.clock.now() - began };
-}
+/** Answers with 429 and asks for a pause of an hour. */
+const throttles = (path: string): FaultRule => ({
+  kind: 'status',
+  status: 429,
+  path,
+  headers: { 'retry-after': '3600' },
+});
 
 async function conditions({ daemon }: VirtualHarness) {
   return (await daemon.status.shown()).conditions.map(({ code, says }) => [code, says]);
@@ -54,8 +30,18 @@ function facts({ daemon, clock }: VirtualHarness, id: number) {
 }
 
 it('one product’s 429 with an hour of Retry-After holds up a first fill for about a minute, and is not asked again within the hour', async () => {
-  const { harness, id, times, took } = await fillBeside(3600);
-  await using _ = harness;
+  await using harness = await virtualHarness({ products: 30, lean: true }, fast, { conditions: true });
+  const [id = 0] = harness.sandbox.world.visible().map((product) => product.id);
+  harness.sandbox.faults.add(throttles(`^/v2/products/${id}\\b`));
+  const { calls } = harness.sandbox;
+  const { note } = calls;
+  const times: number[] = [];
+  calls.note = (call) => {
+    if (call.status === 429) times.push(harness.clock.now() - began);
+    note(call);
+  };
+  const began = harness.clock.now();
+  const took = () => harness.clock.now() - began;
   await harness.fill();
   expect(took()).toBeGreaterThan(minute);
   expect(took()).toBeLessThan(2 * minute);
@@ -71,35 +57,6 @@ it('one product’s 429 with an hour of Retry-After holds up a first fill for ab
   ).toBe(true);
 });
 
-it('with retry_after: account the same fill waits for the hour (control)', async () => {
-  const { harness, took } = await fillBeside(3600, { retry_after: 'account' });
-  await using _ = harness;
-  await harness.liveUntil(harness.clock.now() + 50 * minute);
-  expect(harness.daemon.mirror.filledAt()).toBe(null);
-  expect(harness.daemon.limiter.state().calls).toBeLessThan(40);
-  expect(took()).toBeGreaterThanOrEqual(50 * minute);
-});
-
-it('one product’s 429 without Retry-After is set aside, and the fill and the rate of all others go on', async () => {
-  const { harness, id, times, took } = await fillBeside(null);
-  await using _ = harness;
-  await harness.fill();
-  expect(took()).toBeLessThan(5 * minute);
-  // After 2 and 16 seconds, 2 minutes, then 15; each attempt is one record's.
-  expect(times.length).toBe(3);
-  const { rate } = harness.daemon.limiter.state();
-  await harness.liveUntil(harness.clock.now() + 2 * hour, 5 * second);
-  expect(times.length).toBeLessThanOrEqual(3 + 9);
-  expect(harness.daemon.limiter.state().rate).toBeGreaterThanOrEqual(rate);
-  const failed = harness.daemon.mirror.schedule.records.ofProduct(id).map(({ failure }) => failure);
-  expect(new Set(failed)).toEqual(new Set(['refused-429: the service throttles it while it answers for others']));
-  harness.sandbox.faults.clear();
-  await harness.liveUntil(harness.clock.now() + 20 * minute);
-  expect(harness.daemon.mirror.schedule.records.ofProduct(id).every(({ failures }) => failures === 0)).toBe(true);
-  expect(facts(harness, id).Throttled).toBeUndefined();
-  expect((await harness.compare()).first).toEqual([]);
-});
-
 it('a product that was asked to wait is not asked by a check either, which answers throttled at once, nor after a restart', async () => {
   await using harness = await filledHarness(
     { products: 12, lean: true },
@@ -108,7 +65,7 @@ it('a product that was asked to wait is not asked by a check either, which answe
   );
   const { clock, sandbox } = harness;
   const [id = 0] = sandbox.world.visible().map((product) => product.id);
-  sandbox.faults.add(throttles(`^/v2/products/${id}/availability`, 3600));
+  sandbox.faults.add(throttles(`^/v2/products/${id}/availability`));
   const resync = (product_ids: number[]) =>
     requestResync(harness.daemon.ports, { resources: ['availability'], product_ids, from: null, to: null });
   resync([id]);
@@ -144,32 +101,4 @@ it('a product that was asked to wait is not asked by a check either, which answe
   await harness.liveUntil(clock.now() + 40 * minute, minute);
   expect(facts(harness, id).Throttled).toBeUndefined();
   expect(await check()).not.toMatchObject({ reasons: ['throttled'] });
-});
-
-it('a pause of an hour is a condition in plain words while it binds all calls, and the service is asked once in 2 to 15 minutes', async () => {
-  await using harness = await filledHarness({ products: 12, lean: true }, slow, { conditions: true });
-  const { clock, sandbox } = harness;
-  sandbox.setThrottle({ per_second: 0, retry_after: 'absurd' });
-  requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
-  await harness.liveUntil(clock.now() + 20 * minute, 5 * second);
-  expect(sandbox.violations()).toBe(0);
-  // At first, then after 1, 3, 7 and 15 minutes.
-  expect(sandbox.calls.counts().by_status['429']).toBe(5);
-  expect(await conditions(harness)).toEqual([
-    [
-      'service-pause',
-      expect.stringMatching(
-        /^the service asks us to wait another \d+ min.*: all calls wait, and one call is tried in \d+ min.*; readers keep/,
-      ),
-    ],
-  ]);
-  sandbox.setThrottle(null);
-  await harness.liveUntil(clock.now() + 16 * minute, 5 * second);
-  expect(await conditions(harness)).toEqual([]);
-  expect(
-    harness.log
-      .lines()
-      .filter(({ condition }) => condition === 'service-pause')
-      .map(({ msg }) => msg),
-  ).toEqual(['condition began', 'condition ended']);
 });

@@ -10,6 +10,7 @@ const forbidden: Outcome = { kind: 'refused', status: 403, code: 'status-403', m
 const missing: Outcome = { kind: 'refused', status: 404, code: 'not_found', message: 'no' };
 const refusedConnection: Outcome = { kind: 'unreachable', code: 'connection-refused', message: 'no' };
 const reset: Outcome = { kind: 'failed', code: 'reset', message: 'no' };
+const html: Outcome = { kind: 'failed', code: 'not-json-type', message: 'the service answers with HTML' };
 const throttled: Outcome = { kind: 'throttled', status: 429, until: null };
 const never = new AbortController().signal;
 const second = 1000;
@@ -231,24 +232,6 @@ describe('turns', () => {
     expect(started.at(-1)?.at).toBeLessThanOrEqual(1350);
   });
 
-  test('need one timer, however many wait', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { call } = calls(t);
-    for (let i = 0; i < 100; i++) void call(`${i}`);
-    expect(t.clock.pending()).toBe(1);
-  });
-
-  test('need no timer while the rate allows the call', async () => {
-    const t = setUp({ requests_per_second: 100_000, concurrency: 64 });
-    using _ = t.limiter;
-    const { started, call } = calls(t);
-    for (let i = 0; i < 60; i++) void call(`${i}`);
-    expect(t.clock.pending()).toBe(0);
-    await t.clock.advance(0);
-    expect(started).toHaveLength(60);
-  });
-
   test('of a call that throws go to the next', async () => {
     const t = setUp({ concurrency: 1 });
     using _ = t.limiter;
@@ -320,21 +303,6 @@ describe('aborting', () => {
       ['a', 0],
       ['c', 100],
     ]);
-  });
-
-  test('the last who waits leaves no timer', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { call } = calls(t);
-    const aborting = new AbortController();
-    void call('a');
-    const b = call('b', aborting.signal);
-    aborting.abort(new Error('left'));
-    await expect(b).rejects.toThrow('left');
-    expect(t.clock.pending()).toBe(0);
-    void call('c');
-    await t.clock.advance(100);
-    expect(t.limiter.state().calls).toBe(2);
   });
 
   test('before asking starts nothing', async () => {
@@ -481,36 +449,6 @@ describe('a 429 about one product with an hour of Retry-After', () => {
     expect(t.limiter.state()).toMatchObject({ in_flight: 0, waiting: 0, calls: 1 });
   });
 
-  test('is tried by any other call where none of its path waits for half a minute', async () => {
-    const { t, sent, call } = await told();
-    using _ = t.limiter;
-    void call(null, list);
-    await t.clock.advance(1.5 * minute - 100);
-    expect(sent).toHaveLength(1);
-    expect(t.limiter.isInDoubt()).toBe(true);
-    await t.clock.advance(second);
-    expect(sent).toHaveLength(2);
-  });
-
-  test('that binds all is tried after 1, 3, 7, 15, 30 and 45 minutes, and ends with the first answer', async () => {
-    const { t, sent, call, minutes } = await told();
-    using _ = t.limiter;
-    const { rate } = t.limiter.state();
-    for (let product = 2; product < 40; product += 1) void call(product);
-    for (let tried = 1; tried < 6; tried += 1) {
-      while (sent.length === tried) await t.clock.advance(second);
-      // Of other failures, too, nothing follows for all.
-      sent[tried]?.end(tried === 3 ? reset : asks(t, hour / 2));
-    }
-    await t.clock.advance(20 * minute);
-    expect(minutes()).toEqual([[1, 0], [2, 1], [3, 3], [4, 7], [5, 15], [6, 30], [7, 45]]); // biome-ignore format: a table
-    expect(t.limiter.state()).toMatchObject({ rate, throttled_count: 5 });
-    sent[6]?.end(answer);
-    await t.clock.advance(10 * second);
-    // As many at a time as always.
-    expect(sent).toHaveLength(7 + 4);
-  });
-
   test('with retry_after: account is obeyed to its end', async () => {
     const { t, call, sent } = await told({ retry_after: 'account' });
     using _ = t.limiter;
@@ -562,94 +500,81 @@ describe('a 429 about one product with an hour of Retry-After', () => {
   });
 });
 
-describe('503 without Retry-After', () => {
+/** An outcome, with what it is about where that matters; a number: milliseconds that pass. */
+type Step = Outcome | readonly [Outcome, about: number | string] | number;
+const times = (count: number, ...steps: readonly Step[]) => Array.from({ length: count }, () => steps).flat();
+const about = (outcome: Outcome, ...subjects: (number | string)[]): Step[] => subjects.map((each) => [outcome, each]);
+
+describe('the last of some answers', () => {
   const busy: Outcome = { kind: 'throttled', status: 503, until: null };
+  const told: Outcome = { ...busy, until: instant(Date.UTC(2026, 10, 21) + minute) };
+  const byProxy: Outcome = { ...told, proxied: true };
+  const broken: Outcome = { kind: 'failed', code: 'status-500', message: 'no', status: 500 };
+  const list = '/v2/products';
+  const failed = { kind: 'failed' };
+  const pressed = { kind: 'throttled' };
+  const gone = { kind: 'unreachable' };
+  const key = { kind: 'refused', status: 401, message: 'every call is refused with 403: no' };
 
-  test('alone is the failure of what was asked for: no pause, and the rate stays', async () => {
+  /** Throttles that are counted, the pause, how the service is away, and refusals in a row. */
+  type After = readonly [throttled: number, pause: 'none' | 'own' | 'told', away: string | null, refused?: number];
+  const nothing: After = [0, 'none', null];
+  const throttle: After = [1, 'own', null];
+  const unusable: After = [0, 'own', 'unusable'];
+  const own: Step[] = [1, 2, 3].flatMap((each) => [...about(broken, each), answer]);
+  const listAnswers = [...about(html, 1, 2, 3, 4, 5), [answer, list], ...about(html, 1, 2, 3, 4, 5, 6, 7)] as const;
+
+  test.for<readonly [title: string, steps: readonly Step[], last: object, after: After]>([
+    ['503: one of ten fails', times(3, ...times(9, answer), busy), failed, nothing],
+    ['503: five of ten are back-pressure', [...times(2, busy, answer), ...times(3, busy)], busy, throttle],
+    ['503: with Retry-After it is back-pressure at once', [told], pressed, [1, 'told', null]],
+    ['503: a proxy refuses all for a dead service', [...times(9, answer), ...times(12, byProxy)], failed, nothing],
+    [
+      '503: a proxy that answers in between limits us',
+      times(6, { ...byProxy, until: null }, answer),
+      answer,
+      [2, 'none', null],
+    ],
+    ['403: a single one is the record’s', times(2, answer, answer, forbidden), forbidden, [0, 'none', null, 1]],
+    ['403: three of five', [answer, forbidden, missing, forbidden, forbidden], pressed, [1, 'own', null, 2]],
+    ['403: nothing else since the start', [refusedConnection, ...times(3, forbidden)], key, [0, 'none', null, 3]],
+    ['403: nineteen in a row', [answer, ...times(19, forbidden)], pressed, [17, 'own', null, 19]],
+    ['403: twenty in a row are the key', [answer, ...times(20, forbidden)], key, [17, 'none', null, 20]],
+    ['no connection', [refusedConnection], gone, [0, 'own', 'unreachable']],
+    ['no connection: a throttle ends it', [refusedConnection, throttled], pressed, throttle],
+    ['broken connections: four', times(4, reset), failed, nothing],
+    ['broken connections: five are an outage', times(5, reset), gone, [0, 'own', 'silent']],
+    ['broken connections: any answer ends it', [...times(5, reset), broken], failed, nothing],
+    ['broken answers: of one product', times(30, [broken, 1]), failed, nothing],
+    ['broken answers: of a second one too', [...times(30, [broken, 1]), [broken, 2]], gone, unusable],
+    [
+      'broken answers: of records while others were answered',
+      [...own, ...times(13, [broken, 1], [broken, 2], [broken, 3])],
+      failed,
+      nothing,
+    ],
+    ['no usable answers: of a list', times(30, [html, list]), failed, nothing],
+    ['no usable answers: of a list and a product', about(html, 3, list, 3), gone, unusable],
+    ['no usable answers: within a minute of a list that was answered', listAnswers, failed, nothing],
+    [
+      'no usable answers: a minute after it',
+      [...listAnswers, minute, ...about(html, 8, 9, 10, 11, 12)],
+      gone,
+      unusable,
+    ],
+  ])('%s', async ([, steps, last, [throttles, pause, away, refused = 0]]) => {
     const t = setUp();
     using _ = t.limiter;
-    const before = t.limiter.state().rate;
-    for (let times = 0; times < 30; times += 1) {
-      const outcome = await once(t, times % 10 === 9 ? busy : answer);
-      expect(outcome.kind).toBe(times % 10 === 9 ? 'failed' : 'answer');
-    }
-    expect(t.limiter.state()).toMatchObject({ throttled_count: 0, not_before: 0 });
-    expect(t.limiter.state().rate).toBeGreaterThan(before);
-  });
-
-  test('five times among the last ten answers is back-pressure, and a pause of our own', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    for (const outcome of [busy, answer, busy, answer, busy, busy]) await once(t, outcome);
-    expect(await once(t, busy)).toEqual(busy);
-    expect(t.limiter.state()).toMatchObject({ throttled_count: 1, told_until: 0 });
-    expect(t.limiter.state().not_before).toBeGreaterThan(t.clock.now());
-  });
-
-  const byProxy: Outcome = { ...busy, proxied: true };
-
-  test('of a proxy is back-pressure only where calls are answered in between: a dead service refuses them all', async () => {
-    const dead = setUp();
-    using _ = dead.limiter;
-    for (let times = 0; times < 9; times += 1) await once(dead, answer);
-    for (let times = 0; times < 12; times += 1)
-      await once(dead, { ...byProxy, until: instant(dead.clock.now() + 5000) });
-    expect(dead.limiter.state()).toMatchObject({ throttled_count: 0 });
-    const limiting = setUp();
-    using __ = limiting.limiter;
-    for (let times = 0; times < 12; times += 1) await once(limiting, times % 2 === 0 ? byProxy : answer);
-    expect(limiting.limiter.state().throttled_count).toBeGreaterThan(0);
-  });
-
-  test('with it is back-pressure at once, and a pause that was told', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    expect(await once(t, { ...busy, until: instant(t.clock.now() + 5000) })).toMatchObject({ kind: 'throttled' });
-    expect(t.limiter.state().told_until).toBeGreaterThan(t.clock.now());
-  });
-});
-
-describe('403', () => {
-  test('alone is the record’s', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    for (const outcome of [answer, forbidden, answer, answer, forbidden, answer]) {
-      expect(await once(t, outcome)).toBe(outcome);
-    }
-    expect(t.limiter.state()).toMatchObject({ throttled_count: 0, refused_in_a_row: 0 });
-  });
-
-  test('three times among the last five answers is back-pressure', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    for (const outcome of [answer, forbidden, missing, forbidden]) expect(await once(t, outcome)).toBe(outcome);
-    expect(await once(t, forbidden)).toEqual({ kind: 'throttled', status: 403, until: null });
-    expect(t.limiter.state()).toMatchObject({ throttled_count: 1, refused_in_a_row: 2, told_until: 0 });
-    expect(t.limiter.state().rate).toBeLessThan(9);
-  });
-
-  test('as every answer since the start is the key, not back-pressure', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    await once(t, refusedConnection);
-    await once(t, forbidden);
-    await once(t, forbidden);
-    expect(await once(t, forbidden)).toMatchObject({
-      kind: 'refused',
-      status: 401,
-      message: 'every call is refused with 403: no',
-    });
-    expect(t.limiter.state()).toMatchObject({ throttled_count: 0, refused_in_a_row: 3 });
-  });
-
-  test('that outlasts every pause is the key after all', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    await once(t, answer);
-    let outcome = await once(t, forbidden);
-    for (let i = 0; i < 18; i++) outcome = await once(t, forbidden);
-    expect(outcome).toMatchObject({ kind: 'throttled' });
-    expect(await once(t, forbidden)).toMatchObject({ kind: 'refused', status: 401 });
+    let outcome: Outcome | null = null;
+    for (const step of steps)
+      if (typeof step === 'number') await t.clock.advance(step);
+      else outcome = await ('kind' in step ? once(t, step) : once(t, ...step));
+    expect(outcome).toMatchObject(last);
+    const { throttled_count, told_until, not_before, away: how, refused_in_a_row, rate } = t.limiter.state();
+    const pauses = told_until > 0 ? 'told' : not_before > 0 ? 'own' : 'none';
+    expect([throttled_count, pauses, how?.how ?? null, refused_in_a_row]).toEqual([throttles, pause, away, refused]);
+    // The rate falls by throttles alone.
+    expect(rate < 10).toBe(throttles > 0);
   });
 });
 
@@ -692,28 +617,6 @@ describe('an outage', () => {
     expect(started).toHaveLength(8);
   });
 
-  test('is also a row of five connections that break or hang', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    for (let i = 0; i < 4; i++) await once(t, reset);
-    expect(t.limiter.state()).toMatchObject({ not_before: 0, unreachable_since: null });
-    await once(t, reset);
-    expect(t.limiter.state().unreachable_since).not.toBe(null);
-    await once(t, { kind: 'failed', code: 'status-500', message: 'it answers' });
-    expect(t.limiter.state().unreachable_since).toBe(null);
-  });
-
-  test('is also ten of twenty answers that are broken, but for those about one product', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const broken: Outcome = { kind: 'failed', code: 'status-500', message: 'no', status: 500 };
-    for (let i = 0; i < 30; i++) expect(await once(t, broken, 1)).toMatchObject({ kind: 'failed' });
-    expect(t.limiter.state().unreachable_since).toBe(null);
-    expect(await once(t, broken, 2)).toMatchObject({ kind: 'unreachable' });
-    expect(t.limiter.state().unreachable_since).not.toBe(null);
-  });
-
-  const html: Outcome = { kind: 'failed', code: 'not-json-type', message: 'the service answers with HTML' };
   const isAway = (t: SetUp) => t.limiter.pause().away?.how ?? null;
 
   test('is also five answers in a row of which none can be used, about three products, until one can', async () => {
@@ -731,42 +634,6 @@ describe('an outage', () => {
     expect(isAway(t)).toBe(null);
   });
 
-  test('is also three such answers about a list and a product; a list alone, or one product, fails by itself', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    for (let i = 0; i < 30; i++) await once(t, html, '/v2/products');
-    await once(t, answer, 1);
-    for (let i = 0; i < 30; i++) await once(t, html, 2);
-    await once(t, answer, '/v2/products');
-    expect(isAway(t)).toBe(null);
-    for (const about of [3, '/v2/products', 3]) await once(t, html, about);
-    expect(isAway(t)).toBe('unusable');
-  });
-
-  test('is not a few records that failed while others were answered, however often they fail among themselves', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const broken: Outcome = { kind: 'failed', code: 'status-500', message: 'no', status: 500 };
-    for (const product of [1, 2, 3]) {
-      await once(t, broken, product);
-      await once(t, answer, 9);
-    }
-    for (let i = 0; i < 40; i++) expect(await once(t, broken, 1 + (i % 3))).toMatchObject({ kind: 'failed' });
-    expect(isAway(t)).toBe(null);
-  });
-
-  test('is none for a minute after one list was answered while all of another path failed', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    for (const product of [1, 2, 3, 4, 5]) await once(t, html, product);
-    await once(t, answer, '/v2/products');
-    for (const product of [1, 2, 3, 4, 5, 6, 7]) expect(await once(t, html, product)).toMatchObject({ kind: 'failed' });
-    expect(isAway(t)).toBe(null);
-    await t.clock.advance(60_000);
-    for (const product of [8, 9, 10, 11, 12]) await once(t, html, product);
-    expect(isAway(t)).toBe('unusable');
-  });
-
   test('is seen again ten minutes after one answer in the middle of it, also where every product has failed by then', async () => {
     const t = setUp();
     using _ = t.limiter;
@@ -778,15 +645,6 @@ describe('an outage', () => {
     await t.clock.advance(10 * 60_000);
     for (const about of all.slice(0, -1)) await once(t, html, about);
     expect(isAway(t)).toBe('unusable');
-  });
-
-  test('is no throttle: the rate stays', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    await once(t, refusedConnection);
-    expect(t.limiter.state()).toMatchObject({ rate: 10, throttled_count: 0 });
-    await once(t, throttled);
-    expect(t.limiter.state()).toMatchObject({ rate: 8.245, unreachable_since: null });
   });
 });
 
@@ -823,14 +681,6 @@ describe('what was learned', () => {
     expect(started).toHaveLength(0);
     await clock.advance(1000 / second.limiter.state().rate);
     expect(started).toHaveLength(1);
-  });
-
-  test('never lifts the rate above a ceiling that was lowered since', () => {
-    const first = setUp({ requests_per_second: 100 });
-    using _ = first.limiter;
-    const second = setUp({ requests_per_second: 4 }, { learned: first.limiter.learned() });
-    using __ = second.limiter;
-    expect(second.limiter.state()).toMatchObject({ rate: 4, ceiling: 4 });
   });
 });
 
