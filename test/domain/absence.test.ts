@@ -128,15 +128,6 @@ describe('whatever is known of a product,', () => {
     );
   });
 
-  it('who is asked does not depend on the order of the list', () => {
-    fc.assert(
-      fc.property(fc.uniqueArray(facts, { maxLength: 15 }), (products) => {
-        const set = (list: readonly AbsenceFacts[]) => list.map((each) => JSON.stringify(each)).sort();
-        expect(set(mustBeAsked(products.toReversed()))).toEqual(set(mustBeAsked(products)));
-      }),
-    );
-  });
-
   it('nobody is asked who has said that it is gone', () => {
     fc.assert(
       fc.property(fc.array(facts, { maxLength: 60 }), (products) => {

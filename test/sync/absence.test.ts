@@ -91,14 +91,6 @@ describe('a product that the service no longer offers', () => {
     },
   );
 
-  it('is withdrawn too where the profile has no read of a single product', async () => {
-    const profile = { authorization: { header: null }, paths: { product: null } };
-    await using harness = await filled({ ...lean, detail: false }, { service: { profile } });
-    first(harness).withdrawn = true;
-    await lives(harness, 3 * hour);
-    expect(visible(harness)).toBe(products - 1);
-  });
-
   it('is doubted on after a restart as if there had been none', async () => {
     await using harness = await filled(lean);
     const product = first(harness);
@@ -144,15 +136,6 @@ describe('a product that the service no longer offers', () => {
 });
 
 describe('a list that lies', () => {
-  it('(one product left out, though it can be read) withdraws nothing, however often', async () => {
-    await using harness = await filled(lean);
-    const left = first(harness);
-    harness.sandbox.world.hide(({ id }) => id === left.id);
-    await lives(harness, 9 * hour);
-    expect(visible(harness)).toBe(products);
-    expect(absence(harness, left)).toMatchObject({ answer: 'there' });
-  });
-
   it.each([
     ['empty', () => true],
     ['halved', ({ id }: { id: number }) => id % 2 === 0],
@@ -228,19 +211,6 @@ describe('a product whose own read answers 404 although the list shows it', () =
     expect(absence(harness, product)).toMatchObject({ answered_at: answered });
     expect(absence(harness, product)?.answer).not.toBe('gone');
   });
-
-  it('is asked again when the list lacks it later: an old 404 is no evidence', async () => {
-    await using harness = await filled(lean);
-    const product = first(harness);
-    refuse(harness, product);
-    readNow(harness, product);
-    await lives(harness, 2 * minute);
-    harness.sandbox.faults.clear();
-    harness.sandbox.world.hide(({ id }) => id === product.id);
-    await lives(harness, 6 * hour);
-    expect(visible(harness)).toBe(products);
-    expect(absence(harness, product)).toMatchObject({ answer: 'there' });
-  });
 });
 
 describe('sixty percent that are really gone', () => {
@@ -258,42 +228,6 @@ describe('sixty percent that are really gone', () => {
     await until(harness, () => !held(harness));
   });
 
-  it('go although another product was never in the list', async () => {
-    await using harness = await filled(lean);
-    const kept = harness.sandbox.products().find(({ id }) => id % 5 >= 3);
-    harness.sandbox.world.hide(({ id }) => id === kept?.id);
-    await lives(harness, 4 * hour);
-    const left = withdrawMost(harness);
-    // It is not among those that the list shows, and stays.
-    await until(harness, () => visible(harness) === left + 1);
-    await until(harness, () => !held(harness));
-    expect(harness.daemon.mirror.catalogue.products.isVisible(kept?.id ?? 0)).toBe(true);
-  });
-
-  it('go alone: what only a later list lacks, and can be read, stays', async () => {
-    await using harness = await filled(lean);
-    const left = withdrawMost(harness);
-    await until(harness, () => held(harness));
-    await lives(harness, hour);
-    const hidden = new Set(harness.sandbox.world.visible().slice(0, 4).map(({ id }) => id)); // biome-ignore format: a set
-    harness.sandbox.world.hide(({ id }) => hidden.has(id));
-    await until(harness, () => visible(harness) === left);
-    harness.sandbox.world.hide(null);
-    await until(harness, () => !held(harness));
-    expect(visible(harness)).toBe(left);
-  });
-
-  it('are held on after a restart, with the samples that have agreed so far', async () => {
-    await using harness = await filled(lean);
-    const left = withdrawMost(harness);
-    await until(harness, () => (hold(harness)?.shares.length ?? 0) === 2, 5 * minute);
-    const [before, absent] = [hold(harness), harness.daemon.mirror.catalogue.removals.absent()];
-    await harness.restart();
-    expect(hold(harness)).toEqual(before);
-    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual(absent);
-    await until(harness, () => visible(harness) === left);
-  });
-
   it('go when a person approves, as soon as their own reads agree', async () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
@@ -303,35 +237,4 @@ describe('sixty percent that are really gone', () => {
     await until(harness, () => visible(harness) === left);
     expect(harness.clock.now() - approved_at).toBeLessThan(3 * hour);
   });
-
-  it('stay for a day when a person does not believe it', async () => {
-    await using harness = await filled(lean);
-    const left = withdrawMost(harness);
-    await until(harness, () => held(harness));
-    expect(decide(harness, 'rejected')).toEqual(['products']);
-    await lives(harness, 24 * hour - minute);
-    expect(visible(harness)).toBe(products);
-    await until(harness, () => visible(harness) === left);
-  });
-
-  it('cannot be approved or rejected where nothing is held, and one that is merely missing stays', async () => {
-    await using harness = await filled(lean);
-    const product = first(harness);
-    product.withdrawn = true;
-    await until(harness, () => absence(harness, product)?.missing_walks === 1, minute);
-    expect(() => decide(harness, 'approved')).toThrow('nothing of the kind products is held');
-    expect(visible(harness)).toBe(products);
-  });
-});
-
-it('a hold and an absence noted by a clock that stood in 2038 do not freeze', async () => {
-  await using harness = await filled(lean);
-  const left = withdrawMost(harness);
-  await until(harness, () => held(harness));
-  const writer = new Database(harness.daemon.mirror.path);
-  writer.exec(`UPDATE _absence SET first_missing_at = 2145916800000, last_missing_at = 2145916800000;
-    UPDATE _held SET opened_at = 2145916800000, next_at = 2145916800000, sampled_at = 2145916800000`);
-  writer.close();
-  await harness.restart();
-  await until(harness, () => visible(harness) === left);
 });

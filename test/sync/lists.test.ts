@@ -159,14 +159,6 @@ describe('experiences that a complete list lacks', () => {
     for (; lists(harness) - walked < 3; await harness.liveUntil(harness.clock.now() + 5 * minute));
     expect(stored(harness)).toBeLessThan(before[0] ?? 0);
   });
-
-  it('stay where the list is empty, however often', async () => {
-    await using harness = await filled({ lean: true, products: 80 }, cadence);
-    const before = [stored(harness), links(harness)];
-    shorten(harness, () => false);
-    await harness.liveUntil(harness.clock.now() + 6 * hour);
-    expect([stored(harness), links(harness)]).toEqual(before);
-  });
 });
 
 describe('a walk over many pages', () => {
@@ -184,12 +176,4 @@ describe('a walk over many pages', () => {
       expect(harness.clock.now() - began).toBeLessThan(hour);
     },
   );
-
-  it('that fails again and again is tried once an hour at least', async () => {
-    await using harness = await virtualHarness({ lean: true, products: 20 });
-    harness.sandbox.faults.add({ kind: 'html', path: '^/v2/products\\?', times: 12 });
-    const began = harness.clock.now();
-    await harness.runUntil(() => harness.daemon.mirror.catalogue.products.count() === 20);
-    expect(harness.clock.now() - began).toBeLessThan(12 * hour);
-  });
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { notFailing } from '../../src/domain/files/failing.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
@@ -85,16 +84,6 @@ describe('a list with fewer rows than the service counts', () => {
     expect((await harness.compare()).first).toEqual([]);
   });
 
-  it('is walked again ever more seldom, one attempt each', async () => {
-    await using harness = await served(truncated);
-    // Rows that change prevent any agreement.
-    let row = 0;
-    harness.sandbox.world.hide(({ id }) => id === harness.sandbox.products()[row % 10]?.id);
-    for (; row < 24; row += 1) await later(harness, hour);
-    expect(filled(harness)).toBe(false);
-    expect(walked(harness)).toBeLessThan(24 * 5 * 3);
-  });
-
   it('is taken as it is once three lists half an hour apart lack the same, also over restarts; the condition stays, as a warning', async () => {
     await using harness = await served([counting(4)]);
     await later(harness, 50 * minute);
@@ -139,46 +128,6 @@ describe('a list with fewer rows than the service counts', () => {
     });
   });
 
-  it('is complete where the profile ignores totals', async () => {
-    const profile = { ...pages.service.profile, list_total: 'ignore' };
-    await using harness = await served([counting(4)], { service: { profile } });
-    await harness.runUntil(() => filled(harness));
-    expect(seen(harness)).toEqual({ says: null, severity: null, others: [], kept: 1 });
-    expect((await resynced(harness))?.failed).toBe(0);
-  });
-
-  it('doubts and withdraws nothing of a filled mirror', async () => {
-    await using harness = await served([], { cadence: { products: '1h' } });
-    await harness.runUntil(() => filled(harness));
-    for (const rule of truncated) harness.sandbox.faults.add(rule);
-    await later(harness, 6 * hour);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(products);
-    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-    expect(harness.daemon.mirror.evidence.holds()).toEqual([]);
-    expect(harness.daemon.mirror.evidence.claiming('products')).toBe(0);
-  });
-
-  it('is not walked for every 404 of a product that it has', async () => {
-    await using harness = await served([]);
-    await harness.runUntil(() => filled(harness));
-    await later(harness, 2 * hour);
-    for (const rule of truncated) harness.sandbox.faults.add(rule);
-    const [{ id } = { id: 0 }] = harness.sandbox.products();
-    harness.sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `/${id}\\?` });
-    await resynced(harness);
-    const before = walked(harness);
-    const { mirror } = harness.daemon;
-    const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
-    for (let times = 0; times < 10; times += 1) {
-      mirror.transaction(() =>
-        mirror.schedule.records.bringForward({ kinds, product_ids: [id] }, harness.clock.now(), 'requested'),
-      );
-      await later(harness, 3 * minute);
-    }
-    expect(seen(harness).severity).not.toBeNull();
-    expect(walked(harness) - before).toBeLessThan(8 * 3);
-  });
-
   it('is incomplete too where an empty page in its middle counts nothing, and where its pages count differently', async () => {
     await using emptied = await served([{ kind: 'empty-list', path: `${list}2` }]);
     await later(emptied, 10 * minute);
@@ -190,20 +139,6 @@ describe('a list with fewer rows than the service counts', () => {
     ]);
     await later(repeated, 10 * minute);
     expect([filled(repeated), seen(repeated).says]).toEqual([false, 'the list is incomplete: 22 of 53 products']);
-  });
-
-  it('hides no record that fails again and again', async () => {
-    await using harness = await served([]);
-    await harness.runUntil(() => filled(harness));
-    for (const rule of truncated) harness.sandbox.faults.add(rule);
-    await resynced(harness);
-    const { mirror } = harness.daemon;
-    const [{ id } = { id: 0 }] = harness.sandbox.products();
-    const key = { resource: 'product_detail', product_id: id, edition: 'en', part: 0 } as const;
-    const due = { at: instant(harness.clock.now() + day), reason: 'retry' } as const;
-    const failure = { at: harness.clock.now(), text: 'status-500: the service answered with 500', due };
-    mirror.transaction(() => mirror.schedule.records.failed({ ...key, failures: 20 }, failure));
-    expect(seen(harness)).toMatchObject({ severity: 'error', others: ['records-failing'] });
   });
 
   it('of a further language, or of experiences, fails like any other record and is named: only the first fill does not wait for it', async () => {
@@ -249,16 +184,5 @@ describe('rows that cannot be used', () => {
     expect([filled(first), seen(first).severity]).toEqual([false, 'error']);
     await later(first, 4 * hour);
     expect([filled(first), seen(first).severity]).toEqual([true, 'warning']);
-  });
-
-  it('are counted on by a walk that a kill has interrupted', async () => {
-    await using harness = await served([
-      { kind: 'renamed', path: `${list}1`, rows: 1, times: 1 },
-      { kind: 'status', status: 500, path: `${list}2`, times: 1 },
-    ]);
-    await harness.runUntil(() => harness.daemon.mirror.catalogue.products.count() > 0);
-    await harness.restart();
-    await harness.runUntil(() => harness.daemon.mirror.schedule.shortLists.all().length > 0);
-    expect(seen(harness).says).toMatch(/^the list is incomplete: 22 of 23 products; 1 row could not be used/);
   });
 });
