@@ -11,6 +11,7 @@ import {
   type Shown,
   shownBy,
 } from '../../src/domain/evidence/reach.ts';
+import { mayAskAgain } from '../../src/domain/schedule/offer.ts';
 import { listResources, resourceNames } from '../../src/domain/schedule/resources.ts';
 
 const now = 1_000_000_000;
@@ -163,5 +164,20 @@ describe('a subscription that is not found', () => {
     ['cannot be read if the method is refused', 405, never, { put_at: null, now }, 'not-offered'],
   ] as const)('%s', (_, status, facts, when, judged) => {
     expect(judgeSubscriptionRead(status, facts, when)).toBe(judged);
+  });
+});
+
+describe('a path that is refused is asked again', () => {
+  const hour = 60 * minute;
+  it.each([
+    ['after a minute where it was refused once and never answered', 'path', null, true, minute],
+    ['after a week where it never answered', 'path', null, false, 7 * 24 * hour],
+    ['after six hours where it has answered before', 'path', now, false, 6 * hour],
+    ['after a day where the key could never read it', 'key', null, false, 24 * hour],
+    ['after ten minutes where the key could read it before', 'key', now, false, 10 * minute],
+  ] as const)('%s', (_, refusal, answered_at, isDoubted, ms) => {
+    const asked = (ago: number) => mayAskAgain({ refusal, answered_at, asked_at: now - ago }, now, isDoubted);
+    expect([asked(ms - 1), asked(ms)]).toEqual([false, true]);
+    expect(mayAskAgain({ refusal, answered_at, asked_at: null }, now, isDoubted)).toBe(true);
   });
 });

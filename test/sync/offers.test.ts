@@ -110,17 +110,6 @@ describe('a service with exactly the calls of the specification', () => {
     expect(harness.daemon.mirror.catalogue.experiences.count()).toBeGreaterThan(0);
   });
 
-  it('is asked again once a week while it goes on to lack it', async () => {
-    await using harness = await virtualHarness({ ...lean, faults: [noExperiences] });
-    await filled(harness);
-    await harness.drive(harness.clock.sleep(week));
-    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
-    const before = asked(harness);
-    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
-    expect(asked(harness)).toEqual(before);
-    expect(missing(harness)).toEqual(['experiences']);
-  });
-
   it('is asked again after six hours where it has answered before, and what returns is read as before', async () => {
     await using harness = await virtualHarness(lean, { cadence: { products: '1h' } });
     await filled(harness);
@@ -139,25 +128,6 @@ describe('a service with exactly the calls of the specification', () => {
       .ofProduct(id)
       .find(({ resource }) => resource === 'product_detail');
     expect(detail?.fetched_at).toBeGreaterThan(harness.clock.now() - 2 * hour);
-  });
-
-  it('withdraws by its lists alone: what a 404 said before counts for nothing', async () => {
-    await using harness = await virtualHarness(lean, { cadence: { products: '1h' } });
-    await filled(harness);
-    const [first] = harness.sandbox.world.visible();
-    harness.sandbox.faults.add(noProduct);
-    await harness.drive(harness.clock.sleep(2 * hour));
-    // As an earlier version would have noted it, of a product that a list has lacked once.
-    sql(harness, "INSERT INTO _absence VALUES ('products', @id, 1, @at, @at, 'gone', @at + 1)", {
-      id: first?.id ?? 0,
-      at: harness.clock.now() - hour,
-    });
-    sql(harness, "UPDATE _record SET due_at = 0 WHERE resource = 'product_detail'", {});
-    await harness.liveUntil(harness.clock.now() + hour / 60);
-    expect(missing(harness)).toEqual(['product']);
-    expect(harness.daemon.mirror.catalogue.removals.one(first?.id ?? 0)?.answer ?? null).toBeNull();
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
   });
 
   it('still withdraws what really goes, by two lists and the read of checkout information', async () => {
@@ -184,13 +154,6 @@ describe('a service that has the read of a single product', () => {
       expect(harness.daemon.mirror.catalogue.products.count()).toBe(products - 5);
     },
   );
-
-  it('is not taken for one without while it answers 500 or throttles', async () => {
-    const faults = [{ kind: 'status', status: 500, path: '^/v2/products/\\d+(\\?|$)', times: 30 }] as const;
-    await using harness = await virtualHarness({ ...lean, faults });
-    await filled(harness);
-    expect(missing(harness)).toEqual([]);
-  });
 });
 
 it('what the specification lists fails as ever: a service without checkout information is not filled by saying 404', async () => {
@@ -200,11 +163,4 @@ it('what the specification lists fails as ever: a service without checkout infor
   await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
   expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)?.failed).toBe(8);
-});
-
-it('the sandbox with exactly the calls of the specification is mirrored without a difference', async () => {
-  await using harness = await virtualHarness({ products: 12, quirks: { endpoints: 'specification' } });
-  await filled(harness);
-  expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
-  expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
 });
