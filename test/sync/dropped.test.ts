@@ -115,17 +115,6 @@ describe('a product that the service drops without an announcement', () => {
     expect(withheld(harness)).toEqual([{ kind: 'dates_withheld' }, { kind: 'dates_released' }]);
   });
 
-  it('(by a 404 that comes once) stays bookable, and is asked no further', async () => {
-    await using harness = await filled();
-    const product = selling(harness);
-    const before = bookable(harness, product);
-    refuse(harness, `^/v2/products/${product.id}\\?`, { times: 1 });
-    refuse(harness, `^/v2/products/${product.id}/availability`, { times: 1 });
-    ask(harness, [product], 'itself');
-    expect(await fewest(harness, product, 10 * minute)).toBe(before);
-    expect([claims(harness, 'pending'), claims(harness, 'applied'), withheld(harness)]).toEqual([[], [], []]);
-  });
-
   it('(by its own read alone) stays bookable for as long as its dates are answered, and goes with them', async () => {
     await using harness = await filled();
     const product = selling(harness);

@@ -58,15 +58,6 @@ describe('a read that cannot be used', () => {
     expect(cells(harness)).toEqual(before);
   });
 
-  it('(an empty list) removes nothing', async () => {
-    await using harness = await filledHarness({ products: 5 });
-    const before = cells(harness);
-    harness.sandbox.faults.add({ kind: 'empty-list', path: '^/v2/(products|experiences)\\?' });
-    requestResync(harness.daemon.ports, { ...everything, resources: ['products', 'images'] });
-    await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
-    expect(cells(harness)).toEqual(before);
-  });
-
   it('of one product never stops the others, and is tried again until it heals', async () => {
     await using harness = await virtualHarness({ products: 20 });
     const [broken] = harness.sandbox.world.visible().map(({ id }) => id);
@@ -75,32 +66,6 @@ describe('a read that cannot be used', () => {
     expect(harness.log.lines().filter(({ failures }) => failures !== undefined)).toHaveLength(12);
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
   });
-});
-
-it('an account that lost its images is held: none goes before its 14 days', async () => {
-  await using harness = await filledHarness({ products: 30 });
-  const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-  const count = db.prepare<[], number>('SELECT count(*) FROM images').pluck();
-  const before = count.get();
-  for (const product of harness.sandbox.products()) product.images = [];
-  requestResync(harness.daemon.ports, { ...everything, resources: ['images'] });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  expect(count.get()).toBe(before);
-  expect(harness.log.lines().map(({ msg }) => msg)).toContain(
-    'a list page shows no images for any of its products: the known ones are kept until they expire',
-  );
-  db.close();
-});
-
-it('one image that a complete read no longer returns is gone with that read', async () => {
-  await using harness = await filledHarness({ products: 30 });
-  const product = harness.sandbox.products().find(({ images }) => images.length > 2);
-  product?.images.splice(1, 1);
-  const [credited] = product?.images ?? [];
-  if (credited !== undefined) credited.credit = 'Somebody else';
-  requestResync(harness.daemon.ports, { ...everything, resources: ['images'] });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
 });
 
 it('a product that comes back on sale has its dates read at once', async () => {

@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { contradictedLook, isOwnReadDoubted, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { shownRows } from '../fakes/shown-rows.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -133,8 +131,11 @@ describe('dates that are answered as not on sale while the product is on sale', 
     expect((near?.due_at ?? 0) - harness.clock.now()).toBeLessThan(6 * hour);
     expect(bookable(harness, product.id)).toEqual([]);
     expect(broken(harness)).toEqual(['availability']);
+    const contradicted = async () => (await harness.daemon.status.shown()).contradicted;
+    expect(await contradicted()).toMatchObject({ products: 1 });
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 6 * hour);
+    expect(await contradicted()).toBeNull();
     expect((await harness.compare()).first).toEqual([]);
   });
 
@@ -155,21 +156,6 @@ describe('dates that are answered as not on sale while the product is on sale', 
       { left: 0, failed: jobs[0]?.records },
       { left: 0, failed: 0 },
     ]);
-  });
-
-  it('are waited for by a resync that read them before the product’s own read said that it is open', async () => {
-    const { harness, product } = await closed();
-    await using _ = harness;
-    Object.assign(product, { status: 'available', reason: null });
-    cachedAsClosed(harness, product.id, 'false');
-    const job = requestResync(harness.daemon.ports, {
-      resources: ['products', 'availability'],
-      product_ids: [product.id],
-      from: null,
-      to: null,
-    });
-    await readNow(harness);
-    expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 3 });
   });
 
   it('are “gone” in a check hours after the product’s own read, and nobody’s verdict seconds after it', async () => {
@@ -205,30 +191,6 @@ describe('dates that are answered as not on sale while the product is on sale', 
     expect(counted()).toMatchObject([{ wrong: 1 }]);
   });
 
-  it('of a product that reopened unannounced hold in a check hours after its own read', async () => {
-    await using harness = await filledHarness({ products: 6 });
-    const product = harness.sandbox.products().find(({ status }) => status === 'available');
-    if (product === undefined) throw new Error('nothing is on sale');
-    await using ports = checkPorts(harness.daemon);
-    const [date = ''] = bookable(harness, product.id);
-    const check = () => harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
-    product.status = 'unavailable';
-    await readList(harness);
-    await harness.liveUntil(harness.clock.now() + 3 * minute);
-    expect(await check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
-    // Its own read is as old as a cache may be: nobody can say.
-    await readList(harness);
-    product.status = 'available';
-    await harness.drive(harness.clock.sleep(30 * second));
-    expect(await check()).toMatchObject({ verdict: 'unknown', reasons: ['sale-contradicted'] });
-    product.status = 'unavailable';
-    await readList(harness);
-    await harness.liveUntil(harness.clock.now() + 3 * minute);
-    await harness.drive(harness.clock.sleep(hour));
-    product.status = 'available';
-    expect(await check()).toMatchObject({ verdict: 'holds' });
-  });
-
   it('say in explain since when and when again, and in status that no promise is kept', async () => {
     await using harness = await filledHarness({ products: 3 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
@@ -246,23 +208,6 @@ describe('dates that are answered as not on sale while the product is on sale', 
     expect(told?.records.filter(({ resource }) => resource === 'availability')).toMatchObject(
       Array(3).fill({ off_sale_at: expect.any(Number), due_reason: 'sale-status-doubted' }),
     );
-  });
-
-  it('of five products are counted by the status until they agree', async () => {
-    await using harness = await filledHarness({ products: 12 });
-    const open = harness.sandbox.products().filter(({ status }) => status === 'available');
-    for (const { id } of open.slice(0, 5)) cachedAsClosed(harness, id, 'false');
-    const contradicted = () => {
-      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-      const found = readStatus(db, harness.clock.now()).contradicted?.products ?? 0;
-      db.close();
-      return found;
-    };
-    await harness.liveUntil(harness.clock.now() + 14 * hour);
-    expect(contradicted()).toBe(5);
-    harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 8 * hour);
-    expect(contradicted()).toBe(0);
   });
 });
 
@@ -282,6 +227,13 @@ describe('an answer of "not on sale"', () => {
     ['less than nothing: that read is the later one', -hour, 'sale-contradicted'],
   ] as const)('that is later than the product’s own read by %s says so in a check', (_, later, said) => {
     expect(laterOf({ at: day, says: 'on-sale' }, { at: day + later, says: 'not-on-sale' })).toBe(said);
+  });
+
+  it.each([
+    [hour, 'on-sale'],
+    [30 * second, 'sale-contradicted'],
+  ] as const)('is no longer true for an answer that sells %i ms later: %s', (later, said) => {
+    expect(laterOf({ at: day, says: 'not-on-sale' }, { at: day + later, says: 'on-sale' })).toBe(said);
   });
 
   it('is looked at again after a minute, then twice as late each time, never later than the cadence', () => {

@@ -72,17 +72,3 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
   });
 });
-
-it('a service that cannot be reached for hours is the fault of no record, and is read as soon as it is back', async () => {
-  const newest = () => records<{ at: number }>('SELECT max(fetched_at) AS at FROM _record')[0]?.at ?? 0;
-  await harness.sandbox.setReachable('no');
-  const before = newest();
-  const away = harness.clock.now() + 8 * hour;
-  await harness.liveUntil(away);
-  // Control: something was due, and not read.
-  expect(newest()).toBe(before);
-  expect(records('SELECT resource, product_id, failures FROM _record WHERE failures > 0')).toEqual([]);
-  await harness.sandbox.setReachable('yes');
-  await harness.liveUntil(away + hour);
-  expect(newest()).toBeGreaterThan(away);
-});

@@ -99,22 +99,6 @@ describe('a date whose count cannot be read', () => {
     expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
     expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, example: '"many"' }]);
   });
-
-  it('of one product among many is stored, and the others stay fresh', async () => {
-    await using harness = await filledHarness({ products: 24 });
-    const before = bookableDays(harness);
-    const { product_id } = shown(harness);
-    const path = `/products/${product_id}/availability`;
-    await respelt(harness, 'availability', { path, member: 'dates[].availability', body: '"many"' });
-    const after = bookableDays(harness);
-    expect(after.days).toBe(before.days);
-    const stale = shownRows<{ product_id: number }>(
-      harness,
-      'SELECT DISTINCT product_id FROM bookable_days WHERE stale = 1',
-    );
-    expect(stale).toEqual([{ product_id }]);
-    expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, id: product_id }]);
-  });
 });
 
 describe('a new spelling of the list that cannot be read', () => {
@@ -175,14 +159,6 @@ describe('a row of experiences or tags', () => {
     await readAgain(harness, ['products']);
     expect(members(harness)).toEqual([]);
     expect(counts(harness)).toEqual(before);
-  });
-
-  it('is stored where it alone cannot be read, and is named', async () => {
-    await using harness = await filledHarness({ products: 24 });
-    const before = counts(harness);
-    await changed(harness, /\/experiences/, (body) => body.replace(/"from_price":[\d.]+/, '"from_price":"dear"'));
-    expect(counts(harness)).toEqual({ ...before, prices: (before?.prices ?? 0) - 1 });
-    expect(members(harness)).toMatchObject([{ resource: 'experiences', member: 'from_price', records: 1, kept: 0 }]);
   });
 });
 

@@ -65,18 +65,6 @@ it.each(someOf(cases))(
   },
 );
 
-it('three of twelve products that fail fail alone: the others are read, and no condition says that the service is unusable', async () => {
-  await using harness = await filled();
-  const { clock, sandbox, log } = harness;
-  const [one, two, three] = sandbox.world.visible().map(({ id }) => id);
-  sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/(${one}|${two}|${three})\\b` });
-  await harness.liveUntil(clock.now() + 7 * hour);
-  const failing = ask<{ product_id: number }>(harness, 'SELECT DISTINCT product_id FROM _record WHERE failures > 4');
-  expect(failing.map(({ product_id }) => product_id).toSorted()).toEqual([one, two, three].toSorted());
-  expect(ask(harness, 'SELECT product_id FROM _record WHERE failures > 0 AND failures < 4')).toEqual([]);
-  expect(log.lines().filter(({ condition }) => condition === 'service-unusable')).toEqual([]);
-});
-
 it('the first usable answer about a product brings its other records, which would wait for up to a day', async () => {
   await using harness = await filled();
   const { clock, sandbox, daemon } = harness;
