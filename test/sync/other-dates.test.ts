@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays, datesBetween, weekdayOf } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
-import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
@@ -65,17 +64,6 @@ describe('a service that', () => {
     },
   );
 
-  it('ignores them from the first read on has nothing but the dates that it spoke of', async () => {
-    await using harness = await virtualHarness({ products: 8, quirks: { dates: 'ignored' } });
-    await harness.liveUntil(harness.clock.now() + hour);
-    await harness.drive(runChores(harness.daemon.ports, never));
-    expect(falselySoldOut(harness)).toEqual([]);
-    expect(shownRows<{ days: number }>(harness, 'SELECT count(*) AS days FROM bookable_days')[0]?.days).toBeGreaterThan(
-      50,
-    );
-    expect(noticed(harness)).toEqual(['other-dates']);
-  });
-
   it.each(['ignored', 'honoured'] as const)(
     'has dates %s has no dates sold out by one answer without any, which looks the same either way, and all by two',
     async (dates) => {
@@ -115,20 +103,6 @@ describe('a service that', () => {
     ]);
   });
 
-  const orders = someOf<Partial<Quirks>>([
-    { dates: 'weeks' },
-    { date_order: 'shuffled' },
-    { date_order: 'repeated' },
-    { dates: 'weeks', date_order: 'repeated' },
-    { date_cap: 'silent', date_order: 'shuffled' },
-  ]);
-  it.each(orders)('answers with %o is mirrored without a difference', async (quirks) => {
-    await using harness = await filledHarness({ products: 8, quirks });
-    expect((await harness.compare()).first).toEqual([]);
-    expect(shownRows(harness, 'SELECT * FROM freshness WHERE met = 0')).toEqual([]);
-    expect(noticed(harness)).toEqual([]);
-  });
-
   it('leaves out the last dates of a window is asked for them again a minute later, and then ever more rarely', async () => {
     await using harness = await filledHarness({ lean: true, products: 3 });
     await harness.drive(harness.clock.sleep(hour));
@@ -161,42 +135,6 @@ describe('a service that', () => {
     expect(waits[0]).toBeLessThanOrEqual(1);
     expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
     expect(waits[1]).toBeLessThanOrEqual(3);
-  });
-
-  it('leaves out the last dates of a window that had failed four times has it stored, and not in quarantine', async () => {
-    await using harness = await filledHarness({ lean: true, products: 3 });
-    await harness.drive(harness.clock.sleep(hour));
-    const { ports, mirror } = harness.daemon;
-    const [id = 0] = mirror.catalogue.products.ids();
-    const key = { resource: 'availability', product_id: id, edition: 'EUR', part: 2 } as const;
-    const record = () =>
-      mirror.schedule.records.ofProduct(id).find((each) => each.resource === key.resource && each.part === 2);
-    const due = { at: harness.clock.now(), reason: 'retry' } as const;
-    mirror.transaction(() =>
-      mirror.schedule.records.failed({ ...key, failures: 3 }, { at: due.at, text: 'server: 500', due }),
-    );
-    let last = '';
-    const upstream: typeof ports.upstream = {
-      ...ports.upstream,
-      in: (lane) => ({
-        ...ports.upstream.in(lane),
-        availability: async (asked) => {
-          last ||= addDays(asked.to, -3);
-          const dates = {
-            from: asked.from < last ? asked.from : addDays(last, -5),
-            to: asked.to < last ? asked.to : last,
-          };
-          const reading = await ports.upstream.in(lane).availability({ ...asked, ...dates });
-          return reading.kind === 'read' ? { ...reading, value: { ...reading.value, named: dates } } : reading;
-        },
-      }),
-    };
-    expect(record()?.failures).toBe(4);
-    const result = await harness.drive(runSyncCycle({ ...ports, upstream }, 4, { job_id: null, signal: never }));
-    expect(result).toMatchObject({ stored: expect.toSatisfy((stored: number) => stored > 0), failed: 0 });
-    expect(record()).toMatchObject({ failures: 0, failure: null, unanswered_at: expect.any(Number) });
-    const told = harness.log.lines().filter(({ product_id }) => product_id === id);
-    expect(told).toMatchObject([{ msg: 'record refreshed with a warning', code: 'other-dates' }]);
   });
 
   it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {

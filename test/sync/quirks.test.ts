@@ -27,6 +27,8 @@ const all: readonly Partial<Quirks>[] = [
   { dates: 'weeks' },
   { date_order: 'shuffled' },
   { date_order: 'repeated' },
+  { dates: 'weeks', date_order: 'repeated' },
+  { date_cap: 'silent', date_order: 'shuffled' },
   { faults: [{ kind: 'status', status: 503, of: 'answers', share: 0.01 }] },
   { faults: [{ kind: 'status', status: 429, of: 'answers', share: 0.01 }] },
   { faults: [{ kind: 'reset', of: 'answers', share: 0.01 }] },
@@ -55,17 +57,6 @@ it('a mirror of a service that ignores dates has those that it answers, and a co
   expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([
     'freshness: availability far is not met: one was never read',
   ]);
-});
-
-it('a mirror of a service that answers other dates has none, and a condition', async () => {
-  const { noticed, shown } = await lived({ dates: 'shifted' });
-  expect([noticed, shown]).toEqual([['other-dates'], {}]);
-});
-
-it('a mirror of a service whose lists do not end has all that is in them, and says which list does not end', async () => {
-  const { first, failures } = await lived({ list_end: 'never' });
-  expect(first).toEqual(['experiences', 'tags'].map((list) => `freshness: ${list} is not met: one was never read`));
-  expect(failures.map(({ failure }) => failure)).toContainEqual(expect.stringContaining('endless-list'));
 });
 
 it('a mirror of a service with negative prices and addresses of other schemes refuses them, and says so', async () => {

@@ -227,19 +227,6 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
     expect(at.wrong()).toEqual([]);
     expect((await at.harness.compare()).first).toEqual([]);
   });
-
-  it('at the next start of the program is no news: the time since boot is known', async () => {
-    await using at = await course();
-    await at.pass(2 * hour);
-    at.machine.jump(jump);
-    await at.harness.restart();
-    expect(Math.abs(at.harness.daemon.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
-    await at.live(minute);
-    await at.harness.restart({ meanwhile: async () => at.machine.jump(-jump) });
-    await at.live(2 * minute);
-    expect(at.noticed()).toEqual([]);
-    expect(at.wrong()).toEqual([]);
-  });
 });
 
 describe('files that were written by a wrong clock', () => {
@@ -273,16 +260,6 @@ describe('files that were written by a wrong clock', () => {
 });
 
 describe('what is no jump', () => {
-  it('a machine that was suspended: wall clock and time since boot agree, and what is due is read', async () => {
-    await using at = await course();
-    await at.live(minute);
-    await at.harness.drive(at.harness.clock.sleep(8 * hour));
-    at.machine.slept(8 * hour);
-    await at.live(2 * minute);
-    expect(at.harness.log.lines().filter(({ msg }) => `${msg}`.includes('clock'))).toEqual([]);
-    expect(at.wrong()).toEqual([]);
-  });
-
   it('a machine that was stopped from outside: its time since boot is behind, and the service says so', async () => {
     await using at = await course();
     await at.live(minute);
@@ -313,27 +290,5 @@ describe('what cannot be undone', () => {
     expect(await keptFrom()).toBe(inDoubt);
     await at.live(31 * minute);
     expect(await keptFrom()).toBe(null);
-  });
-});
-
-describe('a service whose own Date is wrong', () => {
-  it.each(someOf(Object.entries(jumps)))('(%s) is warned of, and not believed: two of three', async (_, skew) => {
-    await using at = await course();
-    await at.live(minute);
-    at.harness.sandbox.setQuirks({ clock_skew_ms: skew });
-    readAll(at.harness);
-    await at.live(2 * minute);
-    expect(at.harness.log.lines().map(({ msg }) => msg)).toContain("our clock differs from the service's");
-    expect(at.noticed()).toEqual([]);
-    expect(at.wrong()).toEqual([]);
-    // And where our wall clock jumps beside it, the time since boot goes on.
-    at.machine.jump(3000 * day);
-    await at.live(15 * second);
-    expect(Math.abs(at.harness.daemon.ports.clock.now() - at.harness.clock.now())).toBeLessThan(second);
-    at.machine.jump(-3000 * day);
-    await at.live(2 * minute);
-    expect(at.noticed()).toEqual([]);
-    expect(at.wrong()).toEqual([]);
-    expect((await at.harness.compare()).first).toEqual([]);
   });
 });
