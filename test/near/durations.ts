@@ -20,7 +20,6 @@ const slow: Readonly<Record<string, number>> = {
   'instances/unwritable.test.ts': 90,
   'jobs.test.ts': 140,
   'sync/images-month.test.ts': 40,
-  'sync/one-seed.test.ts': 55,
   'sync/wrong-clock.test.ts': 40,
   'worlds/seeds.test.ts': 50,
 };
