@@ -12,7 +12,7 @@ import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { noticedIn } from '../fakes/noticed.ts';
 import { shownRows } from '../fakes/shown-rows.ts';
-import { someOf, thorough } from '../fakes/thorough.ts';
+import { thorough } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
