@@ -79,6 +79,8 @@ describe('what is stored', () => {
   test('is read again as it was: the rate, the limit and the pause', () => {
     expect(storedBudget(JSON.parse(JSON.stringify(learned)))).toEqual(learned);
     expect(resumeBudget(learned, 20)).toEqual({ ...learned, ceiling: 20 });
+    // A ceiling that was lowered since holds.
+    expect(resumeBudget(learned, 4)).toMatchObject({ rate: 4, ceiling: 4 });
   });
 
   test('by a program that knew no limit begins without one', () => {
