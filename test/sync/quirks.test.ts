@@ -35,6 +35,7 @@ const all: readonly Partial<Quirks>[] = [
   { limit: 30 },
   { endpoints: 'specification' },
   { unrated: 'zero' },
+  { page_size: 'ignored', list_order: 'shifting' },
   { images_null: 0.1 },
   { page_size: 'ignored' },
   { list_order: 'shifting' },
@@ -48,15 +49,6 @@ const quirks = thorough ? all : all.filter((_, index) => index % 4 === 0);
 
 it.each(quirks)('a mirror of a service with %j says what the service says, without a condition', async (rough) => {
   expect(await lived(rough)).toMatchObject({ differences: 0, first: [], noticed: [] });
-});
-
-it('a mirror of a service that ignores dates has those that it answers, and a condition', async () => {
-  const { noticed, first } = await lived({ dates: 'ignored' });
-  expect(noticed).toEqual(['other-dates']);
-  // Nothing is said of the others, above all not that they are sold out, but that they were never read.
-  expect(first.filter((each) => !each.startsWith('availability_days: missing'))).toEqual([
-    'freshness: availability far is not met: one was never read',
-  ]);
 });
 
 it('a mirror of a service with negative prices and addresses of other schemes refuses them, and says so', async () => {

@@ -13,20 +13,6 @@ const everything = { resources: resyncResources, product_ids: [], from: null, to
 const isFilled = (harness: VirtualHarness) => () => harness.daemon.mirror.filledAt() !== null;
 
 describe('a list', () => {
-  it.each([
-    ['whose pages have ten rows whatever is asked for', { page_size: 'ignored' }],
-    ['whose order is another one at each walk', { list_order: 'shifting' }],
-    ['with both', { page_size: 'ignored', list_order: 'shifting' }],
-  ] as const)('%s is walked to its end, and nothing counts as missing', async (_, quirks) => {
-    await using harness = await virtualHarness({ lean: true, products: 57, quirks }, { cadence: { products: '1h' } });
-    await harness.runUntil(isFilled(harness));
-    expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).not.toBeNull();
-    await harness.liveUntil(harness.clock.now() + 5 * hour);
-    expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(57);
-    expect(harness.daemon.mirror.catalogue.experiences.count()).toBeGreaterThan(0);
-  });
-
   it(
     'without an end is left after a few pages without a new row: incomplete, with a failure that says so',
     needs('time'),
@@ -77,18 +63,6 @@ describe('a row', () => {
       expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
     },
   );
-
-  it('that nobody has rated has no rating, however the service says so', async () => {
-    await using harness = await virtualHarness({ products: 12, quirks: { unrated: 'zero' } });
-    await harness.runUntil(isFilled(harness));
-    const [{ zero, unrated } = { zero: 0, unrated: 0 }] = shownRows<{ zero: number; unrated: number }>(
-      harness,
-      'SELECT sum(rating = 0) AS zero, sum(rating IS NULL) AS unrated FROM products',
-    );
-    expect(zero ?? 0).toBe(0);
-    expect(unrated).toBeGreaterThan(0);
-    expect(await harness.compare()).toMatchObject({ differences: 0 });
-  });
 });
 
 describe('after a page', () => {

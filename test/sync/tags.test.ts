@@ -97,24 +97,10 @@ describe('tags', () => {
     expect(stored(harness)).toBe(1);
   });
 
-  it('are not asked for where their path is null, and where the service has none they are asked for once a week', async () => {
+  it('are not asked for where their path is null', async () => {
     await using off = await virtualHarness(world, { service: { profile: { paths: { tags: null } } } });
     await off.fill();
     expect([walks(off), stored(off)]).toEqual([0, 0]);
-    await using none = await virtualHarness({
-      ...world,
-      faults: [{ kind: 'status', status: 404, path: '^/v2/tags' }],
-    });
-    await none.fill();
-    await none.liveUntil(none.clock.now() + hour);
-    expect(none.daemon.mirror.schedule.offers.missing().map(({ path }) => path)).toEqual(['tags']);
-    const asked = walks(none);
-    await none.liveUntil(none.clock.now() + 24 * hour);
-    expect([walks(none), stored(none)]).toEqual([asked, 0]);
-    none.sandbox.faults.clear();
-    await none.drive(none.clock.sleep(6 * 24 * hour));
-    await none.liveUntil(none.clock.now() + hour);
-    expect(stored(none)).toBeGreaterThan(0);
   });
 });
 
