@@ -39,7 +39,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A service that ignores the dates it is asked for',
-    tests: ['domain/answered-span', 'domain/window-requests', 'sync/other-dates'],
+    tests: ['domain/answered-span', 'domain/answer-lengths', 'sync/other-dates'],
     lines: {
       answeredSpan: { 'return days.size === 0 ? null : inCommon(all, named);': 'return all;' },
       namesOtherDates: { 'named.to > asked.to': 'named.to > addDays(asked.to, 400)' },
@@ -94,7 +94,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A list with fewer rows than the service counts',
-    tests: ['sync/short-lists', 'commands/short-list'],
+    tests: ['sync/short-lists'],
     lines: {
       metAll: { 'return met + unusable >= (counted ?? 0);': 'return met + unusable >= 0 * (counted ?? 0);' },
       isSettled: { 'lists >= listsAgreeing': 'lists >= 1' },
@@ -677,7 +677,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'With only the calls of the specification, a closure is confirmed',
-    tests: ['sync/quick-push', 'domain/closure', 'sync/apply', 'sync/one-place'],
+    tests: ['sync/quick-push', 'domain/closure', 'sync/apply'],
     lines: {
       saleReads: {
         'return hasOwnReads(policy) ? ownReads(policy) : [walkKinds(policy.extent).primary];':
