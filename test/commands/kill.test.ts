@@ -6,6 +6,7 @@ import { systemClock } from '../../src/clock.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { mostTogether } from '../../src/sync/engine.ts';
 import { needs } from '../fakes/needs.ts';
+import { zoneAtNoon } from '../fakes/numbered-service.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -22,6 +23,8 @@ const concurrency = 4;
 async function fillWithKills(betweenKills: (mirror: string) => void): Promise<number> {
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ clock: systemClock, seed: 3, products });
+  const zone = zoneAtNoon(systemClock.now());
+  for (const product of sandbox.products()) Object.assign(product, { place: { ...product.place, zone } });
   const config = join(directory.path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory.path, sandbox.url));
   const args = ['--config', config, 'resync', '--all', '--wait'];

@@ -1,5 +1,12 @@
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 
+/** Returns a zone in which it is noon: its midnight, which moves dates from one read to another, is half a day away. */
+export function zoneAtNoon(now: number): string {
+  const hour = new Date(now).getUTCHours();
+  // The sign is POSIX's: Etc/GMT-3 is three hours ahead of UTC.
+  return `Etc/GMT${hour > 12 ? '+' : '-'}${Math.abs(12 - hour)}`;
+}
+
 /**
  * Plants a number into everything that the sandbox answers, one more with each answer: whoever reads a product, or the
  * dates of one window, and finds two numbers in it, has seen half an update. A product is called "State 17" and costs
@@ -10,9 +17,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
  */
 export function numberAnswers(sandbox: Sandbox, now: number): { readonly zone: string; answers(): number } {
   let state = 0;
-  const hour = new Date(now).getUTCHours();
-  // The sign is POSIX's: Etc/GMT-3 is three hours ahead of UTC.
-  const zone = `Etc/GMT${hour > 12 ? '+' : '-'}${Math.abs(12 - hour)}`;
+  const zone = zoneAtNoon(now);
   const { find, visible } = sandbox.world;
   for (const product of sandbox.products())
     Object.assign(product, { place: { ...product.place, zone }, status: 'available', slots: 2, closed_weekday: null });

@@ -66,6 +66,11 @@ export function startProgram(
   };
 }
 
+/** A run under faketime has its commands live at the same time. */
+const fakedTime = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME')),
+);
+
 /** Starts a command of the built program. */
 export function startCli(
   args: readonly string[],
@@ -73,7 +78,7 @@ export function startCli(
 ): RunningCli {
   return startProgram([...within, process.execPath, cli, ...args], {
     cwd,
-    env: { PATH: process.env.PATH ?? '', HOME: cwd, [runMark]: process.env[runMark] ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', HOME: cwd, [runMark]: process.env[runMark] ?? '', ...fakedTime, ...env },
   });
 }
 
