@@ -59,6 +59,9 @@ export interface Down {
 /** Products of a sandbox for which a test names no number. */
 const defaultProducts = 40;
 
+/** More numbers than a process draws. */
+const drawnByLife = 1_000_000;
+
 /** Turns of the event loop in which any call to the sandbox is answered. */
 const turnsOfCall = 200;
 
@@ -200,8 +203,14 @@ async function harnessOf(
   const log = testLog(level);
   let step = began?.chance ?? 0;
   const { seed = 1 } = options;
-  const entropy = new SeededEntropy(seed, began?.entropy);
-  const own = testMachine({ clock, chance: () => roll(seed + 98, step++), entropy: entropy.bytes, log: log.log });
+  let entropy = new SeededEntropy(seed, began?.entropy);
+  let kills = 0;
+  const own = testMachine({
+    clock,
+    chance: () => roll(seed + 98, step++),
+    entropy: (bytes) => entropy.bytes(bytes),
+    log: log.log,
+  });
   const startAgain = () => startJobs(machine(own), testConfig(path, sandbox.url, config, secrets), overrides);
   stack.defer(() => closed?.({ elapsed: clock.now() - start, chance: step, entropy: entropy.step }));
   let life = await startAgain();
@@ -277,6 +286,12 @@ async function harnessOf(
       // What was sent arrives, also of a process that was killed.
       while (wire !== null && wire.calls() > sandbox.sleeping()) await setImmediate();
       await life[Symbol.asyncDispose]();
+      // A process that was killed drew on until this was noticed, in the machine's time: the next one does not go on from there.
+      if (killed()) {
+        kills += 1;
+        step = kills * drawnByLife;
+        entropy = new SeededEntropy(seed, kills * drawnByLife);
+      }
       await meanwhile();
       for (let next: typeof life | null = null; next === null; ) {
         next = await startAgain().catch(async (error: unknown) => {

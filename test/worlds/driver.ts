@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { limitOf } from '../../src/domain/evidence/claims.ts';
 import { isOpen } from '../../src/domain/evidence/hold.ts';
@@ -19,7 +19,7 @@ import { type EventName, events, longestCache, type Scene, takesAway } from './e
 import { judge, judgeChecks, type Observation, type ServiceLog, serviceLog, type Told } from './history.ts';
 import { horizon, type Plan, type PlannedEvent, worldOf } from './plan.ts';
 import { factsOf, type MirrorReader, mirrorReader } from './readers.ts';
-import { ownHost, type Plant, squandering, World, type WorldOptions } from './world.ts';
+import { type Plant, squandering, World, type WorldOptions } from './world.ts';
 
 /** Result of living through a plan. */
 export interface Lived {
@@ -490,8 +490,8 @@ function differingViews(one: string, other: string): string[] {
   return comparedViews.filter((_, index) => ours[index] !== theirs[index]);
 }
 
-function leftBy({ harness, steps }: World): string[] {
-  const { mirror, inbox } = harness.daemon;
+function leftBy(world: World): string[] {
+  const { mirror, inbox } = world.harness.daemon;
   const lines = [mirror.path, inbox.path].flatMap((path) => {
     const db = new Database(path, { readonly: true });
     const tables = db
@@ -499,13 +499,15 @@ function leftBy({ harness, steps }: World): string[] {
       .pluck()
       .all();
     const found = tables.map((table) => {
-      const rows = JSON.stringify(db.prepare(`SELECT * FROM "${table}"`).raw().all());
-      return `${table}: ${short(rows.replaceAll(ownHost, 'our host').replaceAll(dirname(dirname(mirror.path)), 'our files'))}`;
+      const rows = db.prepare<[], object>(`SELECT * FROM "${table}"`).all();
+      // An answer with images names their host: its hash is of the address as well.
+      const text = JSON.stringify(rows.map((row) => ('body_hash' in row ? { ...row, body_hash: null } : row)));
+      return `${table}: ${short(world.anonymous(text))}`;
     });
     db.close();
     return found;
   });
-  return [...lines, `${steps} steps`];
+  return [...lines, `${world.steps} steps`];
 }
 
 const short = (text: string) => hash('sha256', text).slice(0, 16);

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import type { Database } from 'better-sqlite3';
 import { number } from '../../src/format.ts';
 import { pick, roll, sequence } from '../../src/sandbox/random.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
@@ -124,12 +125,12 @@ export function pinnedPlan(seed: number): Plan {
 export interface PinnedOptions {
   /** How slow the network is, in turns of the event loop, which may change nothing. */
   readonly lag?: number;
-  /** Changes the mirror before it is looked at for the last time: a control. */
-  readonly spoilt?: (mirror: string) => void;
+  /** Puts other temporary views in the way of the reader before it looks for the last time: a control. */
+  readonly forge?: (reader: Database) => void;
 }
 
 /** Lives through the world of a seed, and returns its rows: those of two of its instants, and of three days later. */
-export async function pinnedRows(seed: number, { lag = 0, spoilt }: PinnedOptions = {}): Promise<string> {
+export async function pinnedRows(seed: number, { lag = 0, forge }: PinnedOptions = {}): Promise<string> {
   const plan = pinnedPlan(seed);
   const { setting, events } = plan;
   const middle = Math.ceil(events.length / 2);
@@ -139,9 +140,8 @@ export async function pinnedRows(seed: number, { lag = 0, spoilt }: PinnedOption
       const { path } = daemon.mirror;
       if (after === middle) looks.add(path, clock.now(), `after ${events.slice(0, middle).map(({ what }) => what)}`);
       if (after !== 'everything') return;
-      spoilt?.(path);
       looks.add(path, clock.now(), `after ${events.slice(middle).map(({ what }) => what)}`);
-      looks.add(path, clock.now() + 3 * day, 'three days later, without another read');
+      looks.add(path, clock.now() + 3 * day, 'three days later, without another read', forge);
     },
     plan,
     { lag, start: pick(starts, roll(seed, 'start')), zones, chance: 'even' },
@@ -175,10 +175,11 @@ class Looks implements Disposable {
   #open: ReturnType<typeof openMirrorWithClock> | null = null;
 
   /** Adds a line for each row of each view, as a reader sees them at an instant. */
-  add(path: string, at: number, when: string): void {
+  add(path: string, at: number, when: string, forge: (reader: Database) => void = () => {}): void {
     this.#open ??= openMirrorWithClock(path);
     this.#open.set(at);
     const { db } = this.#open;
+    forge(db);
     this.lines.push(`### ${new Date(at).toISOString()}, ${when}`);
     for (const { view, columns } of views) {
       const rows = db.prepare(`SELECT ${columns} FROM ${view}${view === 'changes' ? ' ORDER BY seq' : ''}`).all();
@@ -211,7 +212,7 @@ const manifest = join(import.meta.dirname, '../outside/worlds.json');
 const pinsInLine = 10;
 
 /** Returns the pinned hashes by seed: the manifest has ten in a line, under the seed of the first. */
-export function readPins(): ReadonlyMap<number, string> {
+function readPins(): ReadonlyMap<number, string> {
   const lines = JSON.parse(readFileSync(manifest, 'utf8')) as Readonly<Record<string, string>>;
   return new Map(
     Object.entries(lines).flatMap(([first, pins]) =>
@@ -220,7 +221,7 @@ export function readPins(): ReadonlyMap<number, string> {
   );
 }
 
-export function writePins(pins: ReadonlyMap<number, string>): void {
+function writePins(pins: ReadonlyMap<number, string>): void {
   const lines: Record<number, string> = {};
   for (let first = 1; first <= pinnedSeeds; first += pinsInLine)
     lines[first] = Array.from({ length: pinsInLine }, (_, index) => pins.get(first + index)).join(' ');

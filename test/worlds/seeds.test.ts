@@ -2,11 +2,13 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
+import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { live } from './driver.ts';
 import { planOf } from './plan.ts';
 import { lostLines } from './plants/search.ts';
 import { readPlan } from './seeds.ts';
 import { shrink } from './shrink.ts';
+import { startWorkers } from './workers.ts';
 
 const kept = join(import.meta.dirname, 'kept');
 const plans = existsSync(kept) ? readdirSync(kept).map((name) => join(kept, name)) : [];
@@ -31,14 +33,37 @@ it.each([1, 3])(
 
 /** Kills, full and low disks, and with 42 image files. */
 it.each([5, 42])(
-  'a week of seed %i leaves the same bytes twice, also on a slow network',
+  'a week of seed %i leaves the same bytes twice, also in another process on a slow network',
   needs('time'),
   async (seed) => {
-    const first = await live(planOf(seed));
+    using workers = startWorkers(1);
+    const [first, second] = await Promise.all([live(planOf(seed)), workers.live(planOf(seed), { lag: 7 })]);
     expect(first.failures).toEqual([]);
-    expect((await live(planOf(seed), { lag: 7 })).left).toEqual(first.left);
+    expect(second.left).toEqual(first.left);
   },
 );
+
+it('what a killed process draws until that is noticed changes nothing that the next one draws', async () => {
+  const drawn = await Promise.all([drawnAfterKill(0), drawnAfterKill(3)]);
+  expect(drawn[1]).toEqual(drawn[0]);
+});
+
+async function drawnAfterKill(late: number) {
+  let isKilled = false;
+  await using harness = await virtualHarness({ products: 1, lean: true }, {}, { killed: () => isKilled });
+  isKilled = true;
+  for (let draw = 0; draw < late; draw += 1) {
+    harness.daemon.ports.entropy(16);
+    harness.daemon.ports.chance();
+  }
+  await harness.restart({
+    meanwhile: async () => {
+      isKilled = false;
+    },
+  });
+  const { entropy, chance } = harness.daemon.ports;
+  return [Buffer.from(entropy(16)).toString('hex'), chance()];
+}
 
 it(
   'a daemon that applies every second delivery as if it said nothing is found out (control)',

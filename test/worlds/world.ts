@@ -58,14 +58,11 @@ const betweenStartsMs = 10 * 60_000;
  * The loopback address of this process, so that two that live through the same seed do not meet at its port. Digests are
  * made without it.
  */
-export const ownHost = `127.${[16, 8, 0].map((shift) => 10 + (((process.pid >> shift) & 255) % 200)).join('.')}`;
+const ownHost = `127.${[14, 7, 0].map((shift) => 10 + ((process.pid >> shift) & 127)).join('.')}`;
 /** The port of a seed, below those that systems give out, and above 10,080, which `fetch` asks nothing of. */
 const portOf = (seed: number) => 10_100 + (seed % 10_000);
-/**
- * Where the image host of a seed listens: always there, since the service's answers name it, and digests are of answers. A
- * process that finds another one there, which lives through the same seed, takes its own address: its digest is another one.
- */
-const imageHosts = ['127.9.9.9', ownHost] as const;
+/** Address of every image host in the service's answers, unless files are fetched from the host of this process. */
+const namedHost = '127.9.9.9';
 
 /** A daemon with its receiver and the service in one process on one clock, whose disk, clock and life can be spoilt. */
 export class World implements AsyncDisposable {
@@ -85,7 +82,7 @@ export class World implements AsyncDisposable {
   /** Where the machine keeps its time zones: none until a failure plants some. */
   readonly zones = this.#stack.use(temporaryDirectory()).path;
   harness!: VirtualHarness;
-  images!: SandboxImageHost;
+  #images: SandboxImageHost | null = null;
   #machine: MachineClock | null = null;
   /** Self tests under way, for which time stands still. */
   #asking = 0;
@@ -122,6 +119,17 @@ export class World implements AsyncDisposable {
   get machine(): MachineClock {
     if (this.#machine === null) throw new Error('nobody has asked for the clock');
     return this.#machine;
+  }
+
+  /** The host of image files. Throws where none are fetched. */
+  get images(): SandboxImageHost {
+    if (this.#images === null) throw new Error('no image files are fetched');
+    return this.#images;
+  }
+
+  /** Returns text of this world without what differs from process to process: its addresses and its directory. */
+  anonymous(text: string): string {
+    return text.replaceAll(ownHost, namedHost).replaceAll(this.#directory, 'our files');
   }
 
   /** Number of steps of all its lives. */
@@ -213,16 +221,16 @@ export class World implements AsyncDisposable {
   async #open(): Promise<void> {
     const { seed, sandbox, conditions = false, start, chance } = this.#options;
     const clock: Clock = { ...systemClock, now: () => this.harness.clock.now() };
-    const imagesAt = (host: string) => startImageHost({ clock, seed, host, port: portOf(seed) + 10_000 });
-    const [usual, own] = imageHosts;
-    this.images = this.#stack.use(await imagesAt(usual).catch(() => imagesAt(own)));
+    const port = portOf(seed) + 10_000;
+    if ((this.config.images as { readonly files?: boolean } | undefined)?.files === true)
+      this.#images = this.#stack.use(await startImageHost({ clock, seed, host: ownHost, port }));
     const wire = this.#wire;
     this.harness = this.#stack.use(
       await virtualHarness(
         {
           lean: true,
           seed,
-          image_origin: this.images.url,
+          image_origin: this.#images?.url ?? `http://${namedHost}:${port}`,
           post: (url, body, signal) => wire.post(() => postJson(url, body, signal), signal),
           ...sandbox,
         },
@@ -248,7 +256,11 @@ export class World implements AsyncDisposable {
                 spaceOf: () => ({ size_bytes: 2 * plentyBytes, free_bytes: this.disk.free_bytes }),
               },
               network: {
-                imageHost: { addresses: imageHosts, requests_per_second: Number.POSITIVE_INFINITY, at_once: 1 },
+                imageHost: {
+                  addresses: [namedHost, ownHost],
+                  requests_per_second: Number.POSITIVE_INFINITY,
+                  at_once: 1,
+                },
                 selfTest: () => this.#selfTest(),
               },
             };
