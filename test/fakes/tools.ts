@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestProject } from 'vitest/node';
@@ -33,8 +34,7 @@ const tools = {
   nginx: { tries: ['nginx', '-v'], packages: 'nginx' },
   varnish: { tries: ['varnishd', '-V'], packages: 'varnish' },
   caddy: { tries: ['caddy', 'version'], packages: 'caddy' },
-  // Python's, which takes half a second of processor to say its version.
-  compose: { tries: ['sh', '-c', 'command -v docker-compose'], packages: 'docker-compose' },
+  compose: { tries: ['docker-compose', '--version'], packages: 'docker-compose' },
   // Processes with a root, a network and a process table of their own.
   pod: {
     tries: [
@@ -117,14 +117,30 @@ function isUsable(need: Need): Promise<boolean> {
 
 const all = Object.keys(tools) as readonly Need[];
 
-/**
- * Tries whatever the test files of this run name before the first one is collected, which itself may start no program: a
- * global set-up of vitest.
- */
+/** Names what could be used an hour ago at most: to try it costs more than many a test file. What was missing is tried again. */
+const remembered = join(import.meta.dirname, '../../node_modules/.cache/usable-tools.json');
+const hourMs = 3_600_000;
+/** Not of the machine, but of the run. */
+const ofTheRun: readonly Need[] = ['time', 'root'];
+
+function usableBefore(): readonly string[] {
+  try {
+    if (Date.now() - statSync(remembered).mtimeMs > hourMs) return [];
+    return JSON.parse(readFileSync(remembered, 'utf8')) as string[];
+  } catch {
+    return [];
+  }
+}
+
+/** Tries everything before the first test file is collected, which itself may start no program: a global set-up of vitest. */
 export default async function tryTools(project: TestProject): Promise<void> {
-  const texts = project.vitest.state.getPaths().map((path) => readFileSync(path, 'utf8'));
-  const named = all.filter((need) => texts.some((text) => text.includes(`'${need}'`)));
-  project.provide('missing', await missingOf(named));
+  const before = usableBefore();
+  const missing = await missingOf(all.filter((need) => !before.includes(need) || ofTheRun.includes(need)));
+  if (before.length === 0) {
+    mkdirSync(join(remembered, '..'), { recursive: true });
+    writeFileSync(remembered, JSON.stringify(all.filter((need) => !missing.includes(need))));
+  }
+  project.provide('missing', missing);
 }
 
 /** Returns Debian's packages that bring what is missing, each once. */
