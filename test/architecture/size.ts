@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { exitCodes } from '../../src/errors.ts';
 import { commandLine } from '../command-line.ts';
@@ -84,7 +84,7 @@ const git = (...args: string[]) =>
   });
 
 function* textsHere(): Generator<readonly [string, string]> {
-  for (const file of git('ls-files', '--cached', '--others', '--exclude-standard').trim().split('\n')) {
+  for (const file of git('ls-files').trim().split('\n')) {
     try {
       yield [file, readFileSync(join(root, file), 'utf8')];
     } catch {
@@ -107,6 +107,10 @@ if (import.meta.main) {
   )
     .option('--lower', 'write what is there as the limits; none is raised')
     .parse();
+  if (!existsSync(join(root, '.git'))) {
+    process.stdout.write('Without the history of git nothing is counted\n');
+    process.exit(exitCodes.done);
+  }
   const limits = JSON.parse(readFileSync(limitsFile, 'utf8')) as Sizes;
   const now = sizesOf(textsHere());
   if (command.opts<{ lower?: true }>().lower) {

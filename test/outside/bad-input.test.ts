@@ -1,10 +1,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCli } from '../fakes/run-cli.ts';
 
-const cwd = mkdtempSync(join(tmpdir(), 'outside-'));
+let cwd = '';
+beforeAll(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'outside-'));
+});
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 /** Returns the code of a command that prints nothing but one line that says what is wrong, and one that says what to do. */

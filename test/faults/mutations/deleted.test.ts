@@ -1,5 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { namedTests, titlesIn } from './deleted.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { namedTests } from './named-tests.ts';
+
+// The parser comes with vitest's own program, which looks at the machine as it is loaded.
+let titlesIn: (text: string) => string[];
+beforeAll(async () => {
+  ({ titlesIn } = await import('./deleted.ts'));
+});
 
 describe('the titles of a test file', () => {
   it.each([

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAst } from 'vitest/node';
+import { patternOf } from './named-tests.ts';
 import type { Tests } from './scratch.ts';
 
 /** What is looked at in a node of a parsed test file. */
@@ -44,11 +45,6 @@ function isTest(callee: Node | undefined): boolean {
   return isTest(callee.object ?? callee.callee);
 }
 
-function patternOf(parts: readonly string[]): string {
-  const fixed = parts.flatMap((part) => part.split(/%[a-z]|\$[\w.]+/));
-  return `(?:^| )${fixed.map((part) => RegExp.escape(part)).join('.*')}$`;
-}
-
 /** The tests that a commit has and the working tree has not: whole files, and single titles of others. */
 export function deletedSince(root: string, base: string): Tests[] {
   const args = ['diff', '--name-only', '--no-renames', '-z', base, '--', 'test'];
@@ -63,18 +59,6 @@ export function deletedSince(root: string, base: string): Tests[] {
       const titles = titlesIn(before).filter((title) => !left.has(title));
       return titles.length === 0 ? [] : [{ file, titles }];
     });
-}
-
-/** The tests of a command line: `test/a.test.ts`, or `test/a.test.ts > a title` once for each title. */
-export function namedTests(args: readonly string[]): Tests[] {
-  const named = args.map((each) => {
-    const [file = '', ...titles] = each.split(' > ');
-    return { file, title: titles.length === 0 ? null : patternOf([titles.join(' ')]) };
-  });
-  return [...Map.groupBy(named, ({ file }) => file)].map(([file, list]) => {
-    const titles = list.flatMap(({ title }) => title ?? []);
-    return { file, titles: titles.length < list.length ? null : titles };
-  });
 }
 
 function isNode(value: unknown): value is Node {

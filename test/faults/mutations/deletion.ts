@@ -7,8 +7,9 @@ import { choose } from '../../near/choice.ts';
 import { durations } from '../../near/durations.ts';
 import { nearestTests } from '../../near/nearest.ts';
 import { declaredIn } from './declared.ts';
-import { deletedSince, namedTests, textAt } from './deleted.ts';
+import { deletedSince, textAt } from './deleted.ts';
 import type { Mutation } from './mutation.ts';
+import { namedTests } from './named-tests.ts';
 import { mutationsOf } from './operators.ts';
 import { type Failed, type Plain, type Reached, Scratch, type Tests } from './scratch.ts';
 

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { document } from '../../documents.ts';
 import { type Declared, declaredBelow } from './declared.ts';
-import { namedTests } from './deleted.ts';
 import { type Mutation, replaced } from './mutation.ts';
+import { namedTests } from './named-tests.ts';
 import type { Tests } from './scratch.ts';
 
 /** Lines that keep a promise, a row of docs/promises.md. */
