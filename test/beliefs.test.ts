@@ -99,7 +99,7 @@ function failing(
     await using service = await differentService(sandbox.url, difference);
     const more = { service: { profile: { authorization: { header: null }, ...profile } } };
     await using jobs = await startJobs(testMachine(), testConfig(directory.path, service.url, more));
-    const db = openMirrorForReading(jobs.daemon.mirror.path);
+    const db = openMirrorForReading(jobs.daemon.config.mirror.path);
     using until = systemClock.deadline(20_000);
     const seen = () => readStatus(db, systemClock.now()).failures;
     const working = jobs.run('pass');
@@ -216,7 +216,7 @@ const beliefs: readonly Belief[] = [
       await using at = await subscriptionHarness();
       at.service.verify = () => ({ status: 404, error_code: 'not_found' });
       await at.live(2 * hour, 10 * minute);
-      expect(at.test.mirror.push.subscriptions.find('all')?.failure).toMatch(/^refused: .*not_found/);
+      expect(at.row()?.failure).toMatch(/^refused: .*not_found/);
       expect(at.noticed()).toEqual(['subscription-failing']);
     },
   },
@@ -234,8 +234,8 @@ const beliefs: readonly Belief[] = [
       at.service.lacks.set('read', 405);
       await at.work.maintain(never);
       await at.live(2 * hour, 10 * minute);
-      expect(at.test.mirror.schedule.offers.missing()).toMatchObject([{ path: 'subscription' }]);
-      expect(at.test.mirror.push.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
+      expect(at.missing()).toEqual(['subscription']);
+      expect(at.row()).toMatchObject({ status: 'active', failure: null });
     },
   },
   {
@@ -251,7 +251,7 @@ const beliefs: readonly Belief[] = [
       if (held !== undefined) held.status = 'degraded';
       await at.live(2 * hour, 10 * minute);
       expect(at.service.puts().length).toBeGreaterThanOrEqual(2);
-      expect(at.test.mirror.schedule.offers.missing()).toMatchObject([{ path: 'reactivate' }]);
+      expect(at.missing()).toEqual(['reactivate']);
     },
   },
   {
@@ -322,7 +322,7 @@ const beliefs: readonly Belief[] = [
       const more = { service: { profile: { authorization: { header: null }, list_order: 'sort=price' } } };
       await using jobs = await startJobs(testMachine(), testConfig(directory.path, sandbox.url, more));
       await jobs.run('pass');
-      const db = openMirrorForReading(jobs.daemon.mirror.path);
+      const db = openMirrorForReading(jobs.daemon.config.mirror.path);
       const places = db.prepare('SELECT list_place FROM product_popularity').pluck().all();
       db.close();
       expect(places).toEqual([null, null, null]);
@@ -371,7 +371,7 @@ const beliefs: readonly Belief[] = [
       at.service.verify = ({ method, body }) =>
         method === 'PUT' && namedIn(body) > 2 ? { status: 400, error_code: 'validation_error' } : null;
       await at.live(2 * hour, 10 * minute);
-      expect(at.test.mirror.push.subscriptions.find('all')?.failure).toMatch(/^refused: .*validation_error/);
+      expect(at.row()?.failure).toMatch(/^refused: .*validation_error/);
       expect(at.noticed()).toEqual(['subscription-failing']);
     },
   },

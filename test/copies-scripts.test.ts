@@ -16,7 +16,7 @@ const at = instant(Date.now());
 /** A filled mirror of two products whose first pass has ended. */
 function filled() {
   const test = testMirror();
-  putProducts(test.mirror, [productOf(1), productOf(2)], { sent_at: at });
+  putProducts(test, [productOf(1), productOf(2)], { sent_at: at });
   test.mirror.transaction(() => {
     test.mirror.markFilled(at);
     test.mirror.changes.completePass(at);
@@ -29,14 +29,14 @@ it('what docs/copies.md prints for PostgreSQL copies the views, and then what ha
   using test = filled();
   writeScripts(directory.path);
   const [script, cursor] = [join(directory.path, 'postgresql.mjs'), join(directory.path, 'cursor.json')];
-  const run = () => execFileSync(process.execPath, [script, test.mirror.path, cursor], { encoding: 'utf8' });
+  const run = () => execFileSync(process.execPath, [script, test.path, cursor], { encoding: 'utf8' });
   // The statements are those that SQLite has too.
   const copy = new Database(':memory:');
   copy.exec(run());
   const titles = () =>
     copy.prepare("SELECT title FROM products WHERE language = 'en' ORDER BY product_id").pluck().all();
   expect(titles()).toEqual(['Tower 1', 'Tower 2']);
-  putProducts(test.mirror, [productOf(1, { title: "Saint John's" })], { sent_at: at + 1000 });
+  putProducts(test, [productOf(1, { title: "Saint John's" })], { sent_at: at + 1000 });
   test.mirror.transaction(() => test.mirror.changes.completePass(instant(at + 1000)));
   copy.exec(run());
   expect(titles()).toEqual(["Saint John's", 'Tower 2']);
@@ -70,7 +70,7 @@ it('what docs/copies.md sends to Algolia and WooCommerce names each changed prod
   const cursor = { next: 0, feed: 'feed' };
   const { feed_id } = test.all<{ feed_id: string }>('SELECT feed_id FROM mirror_info')[0] ?? { feed_id: '' };
   const send = (batch: (reader: object, products: object) => object) =>
-    sendChanges(test.mirror.path, { ...cursor, feed: feed_id }, { url, headers: {}, batch });
+    sendChanges(test.path, { ...cursor, feed: feed_id }, { url, headers: {}, batch });
   expect(await send((_, products) => algoliaBatch(products))).toMatchObject({ next: test.mirror.changes.newest() });
   await send((reader, products) => wooBatch(reader, products, (sku) => (sku === '1' ? 77 : undefined)));
   server.close();

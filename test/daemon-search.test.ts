@@ -13,17 +13,17 @@ beforeAll(() => {
   const entries = townProducts.map(({ product_id, title, city, tagline }) =>
     productOf(product_id, { title, tagline, city_name: city, city_id: city.length }),
   );
-  putProducts(test.mirror, entries);
+  putProducts(test, entries);
 });
 afterAll(() => test[Symbol.dispose]());
 
 function searchThread(): ReaderThread {
-  return new ReaderThread(test.mirror.path, 'search');
+  return new ReaderThread(test.path, 'search');
 }
 
 it('a search in the daemon’s thread answers what the reader answers, while the daemon goes on', async () => {
   await using thread = searchThread();
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   const questions: SearchQuestion[] = [
     { text: 'colloseum tickets', facets: true },
     { text: 'museum', limit: 3 },

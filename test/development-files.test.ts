@@ -116,10 +116,10 @@ describe('files of a development version', () => {
 describe('a reader', () => {
   it('names a mirror of a development version, and what to type', () => {
     using test = testMirror();
-    ofDevelopment(test.mirror.path, 'mirror');
+    ofDevelopment(test.path, 'mirror');
     const error = (() => {
       try {
-        return openReader(test.mirror.path);
+        return openReader(test.path);
       } catch (thrown) {
         return thrown;
       }
@@ -157,7 +157,7 @@ describe('a follower', () => {
     await using harness = await filledHarness({ products: 2 }, { rows: { publish: true } });
     using directory = temporaryDirectory();
     const [path, mirror] = [join(directory.path, 'copy.db'), join(directory.path, 'own.db')];
-    const source = sourceOf(harness.daemon.mirror.path);
+    const source = sourceOf(harness.daemon.config.mirror.path);
     await followed(source, path);
     ofDevelopment(path, 'mirror');
     expect(() => openFollowed(path)).toThrow(expect.objectContaining(refused));
@@ -167,12 +167,12 @@ describe('a follower', () => {
     using reader = openReader(path);
     expect(reader.products()).toHaveLength(2);
     // Its own mirror is no copy, and is left alone.
-    publishCopy(harness.daemon.mirror.path, mirror, `${mirror}.made`, { mode: 0o600 });
+    publishCopy(harness.daemon.config.mirror.path, mirror, `${mirror}.made`, { mode: 0o600 });
     ofDevelopment(mirror, 'mirror');
     const before = digest(mirror);
     await expect(followed(source, mirror)).rejects.toMatchObject({ code: 'no-followed-copy', exitCode: 78 });
     expect(digest(mirror)).toBe(before);
-    const older = sourceOf(harness.daemon.mirror.path, (copy) => ofDevelopment(copy, 'mirror'));
+    const older = sourceOf(harness.daemon.config.mirror.path, (copy) => ofDevelopment(copy, 'mirror'));
     await expect(followed(older, join(directory.path, 'other.db'))).rejects.toMatchObject({
       ...refused,
       message: expect.stringContaining('the daemon sent a mirror'),

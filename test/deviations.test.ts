@@ -164,11 +164,11 @@ const refused: readonly Refused[] = [
 describe('a service that', () => {
   it.each(followed)('$service is mirrored', async ({ difference, profile }) => {
     await using harness = await differentHarness(difference, { profile });
-    await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
+    await harness.runUntil(harness.isFilled);
+    expect(harness.products().length).toBe(12);
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
-    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
+    expect(harness.status().records.failing).toBe(0);
   });
 });
 

@@ -16,6 +16,7 @@ import { openMirroring } from '../src/daemon/mirroring.ts';
 import { lastStopPath } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
 import { watchFiles } from '../src/files/watch.ts';
+import { putDelivery } from './fakes/planted.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
 import { testMachine } from './fakes/test-machine.ts';
@@ -91,7 +92,7 @@ it('a start knows when the files were last gone through where the last process e
     await using mirroring = await openMirroring(testMachine({ log }), loaded);
     expect(mirroring.files.checkedAt()).toBe(checked_at);
     expect(existsSync(stop)).toBe(false);
-    mirroring.mirror.transaction(() => mirroring.mirror.noteDelivery(41));
+    putDelivery(mirroring, 41);
   }
   // Somebody else has written the mirror since.
   writeFileSync(stop, left);
@@ -157,7 +158,7 @@ it('what a repaired inbox has missed is read again, and deliveries are numbered 
   const { log } = testLog('silent');
   {
     await using mirroring = await openMirroring(testMachine({ log }), loaded);
-    mirroring.mirror.transaction(() => mirroring.mirror.noteDelivery(41));
+    putDelivery(mirroring, 41);
   }
   rmSync(loaded.config.mirror.inbox_path);
   const now = instant(systemClock.now());

@@ -16,7 +16,7 @@ const atEnd = ['inbox.stopped_at', 'inbox.feed_newest', '_budget.state'];
 /** Returns the cells of every table of both files, by table, but those that are `left` out. */
 function contentOf({ daemon }: VirtualHarness, left: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
-    [daemon.mirror.path, daemon.inbox.path].flatMap((path) => {
+    [daemon.config.mirror.path, daemon.config.mirror.inbox_path].flatMap((path) => {
       const db = new Database(path, { readonly: true });
       const tables = db
         .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

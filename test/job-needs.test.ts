@@ -26,13 +26,13 @@ const cases: readonly {
 }[] = [
   {
     need: 'mirror',
-    cause: ({ daemon }) => rmSync(daemon.mirror.path),
+    cause: ({ daemon }) => rmSync(daemon.config.mirror.path),
     kept: [...writers, 'snapshot', 'backup'],
     reason: /mirror\.db/,
   },
   {
     need: 'inbox',
-    cause: ({ daemon }) => rmSync(daemon.inbox.path),
+    cause: ({ daemon }) => rmSync(daemon.config.mirror.inbox_path),
     kept: ['feed-witness', 'deliveries', 'search-counts', 'optimise', 'retention'],
     reason: /inbox\.db/,
   },

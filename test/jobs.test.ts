@@ -14,6 +14,7 @@ import { firstColumn } from './documents.ts';
 import { type JobWorld, jobWorld } from './fakes/job-world.ts';
 import { needs } from './fakes/needs.ts';
 import { noteMember } from './fakes/noted-member.ts';
+import { putChanges } from './fakes/planted.ts';
 import { thorough } from './fakes/thorough.ts';
 
 const second = 1000;
@@ -38,7 +39,7 @@ interface Effect {
 
 const listed = ({ sandbox }: JobWorld) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
 const orphan = ({ images }: JobWorld) => join(images, 'ab', 'cd', `abcd${'0'.repeat(60)}.jpg`);
-const anyProduct = ({ daemon }: JobWorld) => daemon.mirror.catalogue.products.ids()[0] ?? 0;
+const anyProduct = ({ ask }: JobWorld) => ask('mirror', 'SELECT min(product_id) FROM products');
 
 const effects: readonly Effect[] = [
   {
@@ -63,9 +64,8 @@ const effects: readonly Effect[] = [
     claim: 'the inbox knows within a minute how far the change feed is',
     at: '12:01:00',
     cause: (world) => {
-      const { mirror } = world.daemon;
       const change = { product_id: anyProduct(world), kind: 'dates_withheld', detail: {} } as const;
-      mirror.transaction(() => mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
+      putChanges(world, [change], { sent_at: noon, reason: 'requested' });
     },
     seen: ({ ask, daemon }) => ask('inbox', 'SELECT feed_newest FROM inbox') === daemon.mirror.changes.newest(),
   },
@@ -166,14 +166,10 @@ const effects: readonly Effect[] = [
     job: 'pass-end',
     claim: 'what a person changed while the key is refused ends in the change feed in the next second',
     at: '12:00:01',
-    cause: ({ daemon }) => {
-      Object.assign(daemon.ports.refusals, { keyRefused: () => 'no such key' });
-      const change = {
-        product_id: daemon.mirror.catalogue.products.ids()[0] ?? 0,
-        kind: 'dates_withheld',
-        detail: {},
-      } as const;
-      daemon.mirror.transaction(() => daemon.mirror.changes.add(change, { sent_at: noon, reason: 'requested' }));
+    cause: (world) => {
+      Object.assign(world.daemon.ports.refusals, { keyRefused: () => 'no such key' });
+      const change = { product_id: anyProduct(world), kind: 'dates_withheld', detail: {} } as const;
+      putChanges(world, [change], { sent_at: noon, reason: 'requested' });
     },
     seen: ({ daemon }) => !daemon.mirror.changes.isPassOpen(),
   },
@@ -257,8 +253,8 @@ const effects: readonly Effect[] = [
     at: '13:00:00',
     cause: ({ backups, daemon }) =>
       makeBackup({
-        mirror: daemon.mirror.path,
-        inbox: daemon.inbox.path,
+        mirror: daemon.config.mirror.path,
+        inbox: daemon.config.mirror.inbox_path,
         directory: backups,
         why: 'asked',
         made_by: 'a test',

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { systemClock } from '../src/clock.ts';
 import { otherWriter } from './fakes/other-writer.ts';
+import { withdraw } from './fakes/planted.ts';
 import { openReader } from './fakes/reader.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
@@ -40,9 +42,9 @@ describe('shop.mjs of docs/recipes.md', () => {
     // The service gives two products one slug.
     const document = JSON.stringify({ product_slug: 'tower & park' });
     const own = JSON.stringify({ product_slug: 'palace-p1234' });
-    putProducts(test.mirror, [productOf(1, { document }), productOf(2, { document }), productOf(3)]);
-    putProducts(test.mirror, [productOf(234, { document: own }), productOf(1234, { document: own })]);
-    using reader = openReader(test.mirror.path);
+    putProducts(test, [productOf(1, { document }), productOf(2, { document }), productOf(3)]);
+    putProducts(test, [productOf(234, { document: own }), productOf(1234, { document: own })]);
+    using reader = openReader(test.path);
     const paths = [1, 2, 3, 234, 1234].map((id) => pathOf(reader.product(id) ?? {}));
     expect(paths).toEqual([
       '/en/tickets/tower%20%26%20park-1',
@@ -56,8 +58,7 @@ describe('shop.mjs of docs/recipes.md', () => {
     expect(pageOf(reader, '3', 'en').kind).toBe('product');
     for (const none of ['', 'tower', '-', '9'.repeat(30), 'tower-0', '../etc']) expect(idIn(none), none).toBeNull();
     for (const none of ['', 'tower-99']) expect(pageOf(reader, none, 'en')).toEqual({ kind: 'gone', known: false });
-    const by = { sent_at: Date.now(), reason: 'cadence-elapsed' } as never;
-    test.mirror.transaction(() => test.mirror.catalogue.removals.withdraw(1, 'gone', Date.now() as never, by));
+    withdraw(test, 1, systemClock.now());
     expect(pageOf(reader, 'tower & park-1', 'en')).toEqual({ kind: 'moved', to: paths[1] });
   });
 
@@ -65,7 +66,7 @@ describe('shop.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     const { pathOf, pageOf, jsonLd } = await shop(directory.path);
     await using harness = await filledHarness({ products: 40 });
-    using reader = openReader(harness.daemon.mirror.path, { now: harness.clock.now });
+    using reader = openReader(harness.daemon.config.mirror.path, { now: harness.clock.now });
     const shown = reader.products({ limit: 20 }).filter(({ product_id }) => reader.images(product_id).length > 0);
     for (const product of shown) {
       const path = pathOf(product);
@@ -87,9 +88,9 @@ describe('shop.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     const { sitemap } = await shop(directory.path);
     using test = testMirror();
-    putProducts(test.mirror, [productOf(1, { city_name: 'Köln & Bonn' }), productOf(2)]);
-    putProducts(test.mirror, [productOf(1, { title: 'Toren', city_name: 'Keulen' })], { language: 'nl' });
-    using reader = openReader(test.mirror.path);
+    putProducts(test, [productOf(1, { city_name: 'Köln & Bonn' }), productOf(2)]);
+    putProducts(test, [productOf(1, { title: 'Toren', city_name: 'Keulen' })], { language: 'nl' });
+    using reader = openReader(test.path);
     const files = sitemap(reader, { origin, languages: ['en', 'nl'], perFile: 3 });
     expect([...files.keys()]).toEqual(['sitemap-1.xml', 'sitemap-2.xml', 'sitemap.xml']);
     const places = [...files.values()].flatMap((xml) => [...xml.matchAll(/<loc>(.*?)<\/loc>/g)].map(([, loc]) => loc));
@@ -155,7 +156,7 @@ describe('octo.mjs of docs/recipes.md', () => {
     using directory = temporaryDirectory();
     writeScripts(directory.path, 'docs/recipes.md');
     await using harness = await filledHarness({ products: 40 });
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const policies = [
       ['before_date', 24, 48],
       ['before_timeslot', 2, 2],

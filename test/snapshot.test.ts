@@ -59,7 +59,7 @@ function shown(path: string, now: number): Record<string, unknown[]> {
 /** A file of ours with this many megabytes in it, so that a copy takes a while. */
 function large(megabytes: number) {
   const test = testMirror();
-  const db = new Database(test.mirror.path);
+  const db = new Database(test.path);
   db.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
      INSERT INTO slot_day (product_id, currency, date, rest, slots) SELECT -i, 'EUR', '', '[]', hex(randomblob(50000)) FROM n`,
@@ -74,9 +74,9 @@ describe('a published copy', () => {
     using place = temporaryDirectory();
     await harness.fill();
     const copy = join(place.path, 'mirror.db');
-    const { bytes } = publishCopy(harness.daemon.mirror.path, copy, temporaryName(copy, 1));
+    const { bytes } = publishCopy(harness.daemon.config.mirror.path, copy, temporaryName(copy, 1));
     const now = harness.clock.now();
-    expect(shown(copy, now)).toEqual(shown(harness.daemon.mirror.path, now));
+    expect(shown(copy, now)).toEqual(shown(harness.daemon.config.mirror.path, now));
     const { size, mode } = statSync(copy);
     expect([size, mode & 0o777]).toEqual([bytes, 0o444]);
     expect(readdirSync(place.path)).toEqual(['mirror.db']);
@@ -96,7 +96,7 @@ describe('a published copy', () => {
       const directory = join(place.path, 'published');
       mkdirSync(directory);
       const copy = join(directory, 'mirror.db');
-      publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+      publishCopy(test.path, copy, temporaryName(copy, 1));
       chmodSync(place.path, 0o755);
       chmodSync(directory, 0o555);
       const program = `import os, sqlite3, sys
@@ -113,10 +113,10 @@ print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRA
     using test = large(1);
     using place = temporaryDirectory();
     const copy = join(place.path, 'mirror.db');
-    publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+    publishCopy(test.path, copy, temporaryName(copy, 1));
     const before = statSync(copy);
     const torn = join(place.path, 'torn.db');
-    publishCopy(test.mirror.path, torn, temporaryName(torn, 1));
+    publishCopy(test.path, torn, temporaryName(torn, 1));
     chmodSync(torn, 0o600);
     const bytes = readFileSync(torn);
     writeFileSync(torn, bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 8192));
@@ -131,7 +131,7 @@ async function killed(program: URL, kills: number): Promise<number> {
   using test = large(24);
   using place = temporaryDirectory();
   const copy = join(place.path, 'mirror.db');
-  publishCopy(test.mirror.path, copy, temporaryName(copy, 1));
+  publishCopy(test.path, copy, temporaryName(copy, 1));
   const whole = statSync(copy).size;
   let torn = 0;
   for (let kill = 0; kill < kills; kill += 1) {
@@ -141,7 +141,7 @@ async function killed(program: URL, kills: number): Promise<number> {
         return found === undefined ? [] : [{ size: found.size, key: `${name} ${found.ino} ${found.mtimeMs}` }];
       });
     const before = new Set(files().map(({ key }) => key));
-    const child = spawn(process.execPath, [fileURLToPath(program), test.mirror.path, copy], { stdio: 'ignore' });
+    const child = spawn(process.execPath, [fileURLToPath(program), test.path, copy], { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.on('close', resolve));
     const written = () => Math.max(0, ...files().map(({ key, size }) => (before.has(key) ? 0 : size)));
     while (child.exitCode === null && written() < (whole * (kill + 0.5)) / kills) await setImmediate();
@@ -174,7 +174,7 @@ describe('a process that is killed while it makes a copy, or whose daemon is', (
     using place = temporaryDirectory();
     const copy = join(place.path, 'mirror.db');
     const program = fileURLToPath(new URL('../src/snapshot/child.ts', import.meta.url));
-    const child = spawn(process.execPath, [program, test.mirror.path, copy], { stdio: 'ignore' });
+    const child = spawn(process.execPath, [program, test.path, copy], { stdio: 'ignore' });
     const ended = new Promise((resolve) => child.on('close', resolve));
     const temporary = temporaryName(copy, child.pid ?? 0);
     const written = () => statSync(temporary, { throwIfNoEntry: false })?.size ?? 0;
@@ -196,7 +196,7 @@ describe('publishing when it is due', () => {
     const path = join(place.path, 'published', 'mirror.db');
     const clock = manualClock(Date.now());
     const { log, lines } = testLog();
-    const mirror = { path: test.mirror.path, filledAt: () => 1 };
+    const mirror = { path: test.path, filledAt: () => 1 };
     const snapshots = keepSnapshots(
       { mirror, clock, log, attempts: new Attempts(notFailing, () => undefined) },
       { every: 3_600_000, path },

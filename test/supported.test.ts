@@ -111,7 +111,7 @@ it('the built reader reads a mirror under each Node that it names', needs('time'
   const built = join(dirname(cli), 'reader');
   const program = `
     const { openReader } = require(${JSON.stringify(join(built, 'index.cjs'))});
-    const reader = openReader(${JSON.stringify(daemon.mirror.path)});
+    const reader = openReader(${JSON.stringify(daemon.config.mirror.path)});
     import(${JSON.stringify(join(built, 'index.mjs'))}).then(({ openReader }) =>
       console.log(process.versions.node, reader.products().length, typeof openReader));`;
   const versions = cells('reader').tested.split(', ');

@@ -56,7 +56,7 @@ type Zone = keyof typeof rules;
 /** The hours of a date, as they were stored by the runtime's rules. */
 function stored(zone: Zone): TestMirror {
   const test = testMirror();
-  putProducts(test.mirror, [productOf(1, { timezone: zone }), productOf(2)], { sent_at: now });
+  putProducts(test, [productOf(1, { timezone: zone }), productOf(2)], { sent_at: now });
   const slots = Array.from({ length: 24 }, (_, each): Timeslot => [60 * each, 5, [[1, 5, 900]]]);
   for (const product_id of [1, 2])
     test.mirror.transaction(() =>
@@ -189,7 +189,7 @@ describe('the zone that differs', () => {
     plantZones(place.path, '2026f', { [zone]: rules[zone][rule] });
     using files = await lookOn({ directory: place.path, runtime }, test);
     expect(files.differing).toEqual([]);
-    putProducts(test.mirror, [productOf(1, { timezone: zone })], { sent_at: now });
+    putProducts(test, [productOf(1, { timezone: zone })], { sent_at: now });
     expect(test.all('SELECT utc_offset FROM product')).toEqual([{ utc_offset: 60 * offset }]);
     files.look();
     const since = () =>

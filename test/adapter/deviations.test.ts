@@ -26,17 +26,17 @@ describe('with an adapter, a service that', () => {
     writeFileSync(file, adapter);
     const service = { adapter: file, languages, profile: { page_size } };
     await using harness = await differentHarness(difference, service, { products, ...sandbox });
-    await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
-    expect(harness.daemon.mirror.filledAt()).not.toBeNull();
+    await harness.runUntil(harness.isFilled);
+    expect(harness.isFilled()).toBe(true);
     if (languages.length > 1) {
-      const reader = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
+      const reader = openMirrorAt(harness.daemon.config.mirror.path, harness.clock.now());
       const titles = reader.prepare('SELECT title FROM products WHERE language = ?').pluck().all(languages[1]);
       reader.close();
       expect(titles.filter((title) => String(title).endsWith(`[${languages[1]}]`))).toHaveLength(products);
       return;
     }
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [], products });
-    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
+    expect(harness.status().records.failing).toBe(0);
   });
 
   it('is in the table of docs/service.md, with the lines of its adapter', () => {
@@ -50,7 +50,7 @@ describe('with an adapter, a service that', () => {
     for (const { service, difference, sandbox = {} } of deviations.filter(({ languages }) => languages === undefined)) {
       await using harness = await differentHarness(difference, { profile: { page_size } }, { products, ...sandbox });
       await harness.drive(harness.daemon.schedule.run('pass') as Promise<unknown>);
-      const isSame = harness.daemon.mirror.filledAt() !== null && (await harness.compare()).differences === 0;
+      const isSame = harness.isFilled() && (await harness.compare()).differences === 0;
       if (!isSame) failing.push(service);
     }
     expect(failing).toEqual(

@@ -35,17 +35,17 @@ describe('the example', () => {
   it.each(filled)('%s fills the mirror from the service that it is for, without a difference', async (...given) => {
     const [name, difference, service] = given;
     await using harness = await differentHarness(difference, { ...service, adapter: path(name) }, {});
-    await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
+    await harness.runUntil(harness.isFilled);
     const { differences, first, products } = await harness.compare();
     expect({ differences, first, products }).toEqual({ differences: 0, first: [], products: 12 });
-    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
+    expect(harness.status().records.failing).toBe(0);
   });
 
   it('offset mirrors the second language, which it asks for in a header', async () => {
     const service = { profile: { page_size: 5 }, languages: ['en', 'nl'], adapter: path('offset') };
     await using harness = await differentHarness(offsetShape, service, {});
     await harness.fill();
-    const reader = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
+    const reader = openMirrorAt(harness.daemon.config.mirror.path, harness.clock.now());
     const titles = reader.prepare("SELECT title FROM products WHERE language = 'nl'").pluck().all();
     reader.close();
     expect(titles).toHaveLength(12);
@@ -56,7 +56,7 @@ describe('the example', () => {
     const [, difference, service] = given;
     await using harness = await differentHarness(difference, service, {});
     await harness.drive(harness.daemon.schedule.run('pass') as Promise<unknown>);
-    expect(harness.daemon.mirror.filledAt()).toBeNull();
+    expect(harness.isFilled()).toBe(false);
   });
 
   const request: SubscriptionRequest = {

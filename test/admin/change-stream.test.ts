@@ -9,6 +9,7 @@ import { roomFor } from '../../src/daemon/crowding.ts';
 import { type ChangeFeed, changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { eventSource } from '../fakes/event-source.ts';
+import { pruneChanges, putChanges } from '../fakes/planted.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
@@ -40,13 +41,15 @@ async function harness(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) 
     mirror: test.mirror,
     /** So many changes in one transaction, each with so long a detail. */
     add: (count: number, length = 0) =>
-      test.mirror.transaction(() => {
-        for (let each = 0; each < count; each += 1)
-          test.mirror.changes.add(
-            { product_id: each, kind: 'sale_disabled', detail: { reason: 'x'.repeat(length) } },
-            by,
-          );
-      }),
+      putChanges(
+        test,
+        Array.from({ length: count }, (_, product_id) => ({
+          product_id,
+          kind: 'sale_disabled',
+          detail: { reason: 'x'.repeat(length) },
+        })),
+        by,
+      ),
     json: (path: string) =>
       new Promise<{ status: number; body: Record<string, unknown> }>((resolve, reject) => {
         get({ socketPath: socket, path }, async (response) => {
@@ -81,7 +84,7 @@ describe('GET /v1/changes as JSON', () => {
   it('says of a cursor before the floor that it is gone (410), of one ahead of the newest or of nonsense that it is wrong (400)', async () => {
     await using it = await harness();
     it.add(5);
-    it.mirror.transaction(() => it.mirror.changes.prune(instant(2000)));
+    pruneChanges(it, instant(2000));
     it.add(1);
     expect(await it.json('/v1/changes?after=4')).toEqual({
       status: 410,
@@ -143,7 +146,7 @@ describe('GET /v1/changes as server-sent events', () => {
   it('refuses a cursor before the stream begins, with the statuses of the JSON', async () => {
     await using it = await harness();
     it.add(5);
-    it.mirror.transaction(() => it.mirror.changes.prune(instant(2000)));
+    pruneChanges(it, instant(2000));
     const ask = async (cursor: string) => {
       const { status, refusal } = await eventSource(it.socket, '/v1/changes', { headers: { 'last-event-id': cursor } });
       return [status, refusal?.error];
@@ -169,7 +172,7 @@ describe('GET /v1/changes as server-sent events', () => {
     for (let turn = 0; turn < 400; turn += 1) await setImmediate();
     // 20 MB wait in the file; some hundred kB are in the two sockets.
     expect(handed).toBeLessThan(3000);
-    it.mirror.transaction(() => it.mirror.changes.prune(instant(2000)));
+    pruneChanges(it, instant(2000));
     source.response.resume();
     await source.ended;
     expect(source.events.at(-1)).toMatchObject({ id: null, event: 'reset', data: { error: 'cursor-too-old' } });

@@ -9,6 +9,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 import { section } from '../documents.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -93,7 +94,7 @@ describe('/metrics', () => {
       { receiver_secret: createSecret(canary.master) },
     );
     await using daemon = await startDaemon(testMachine(), config);
-    while (daemon.mirror.filledAt() === null) await daemon.tick();
+    await untilFilled(daemon);
     const { subscriptions } = daemon;
     if ('work' in subscriptions) await subscriptions.work.maintain(new AbortController().signal);
     await fetch(`http://127.0.0.1:${port}/hooks/nobody`, { method: 'POST', body: '{}' });

@@ -11,6 +11,7 @@ import { createSecret } from '../../src/config/secrets.ts';
 import { roomFor } from '../../src/daemon/crowding.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -36,7 +37,7 @@ beforeAll(async () => {
   const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
   const daemon = stack.use(await startDaemon(testMachine({ clock }), testConfig(path, sandbox.url, more, secrets)));
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  await untilFilled(daemon);
   product_id = sandbox.world.visible()[0]?.id ?? 0;
   socket = join(path, 'state', 'admin.sock');
 });

@@ -12,6 +12,7 @@ import { startDaemon } from '../../src/daemon/daemon.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 import { withConditions } from '../../src/status/verdict.ts';
 import { canary } from '../fakes/canary.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { needs } from '../fakes/needs.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
@@ -279,8 +280,8 @@ describe('in a browser', needs('chromium'), () => {
       { admin_token: createSecret(canary.admin) },
     );
     await using daemon = await startDaemon(testMachine(), config);
-    while (daemon.mirror.filledAt() === null) await daemon.tick();
-    const db = new Database(daemon.mirror.path);
+    await untilFilled(daemon);
+    const db = new Database(daemon.config.mirror.path);
     const failure = '<script>document.title = "taken"</script><b id="planted">x</b>';
     db.prepare("UPDATE _record SET failures = 1, failure = ? WHERE resource = 'variants'").run(failure);
     db.close();

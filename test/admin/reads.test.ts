@@ -13,6 +13,7 @@ import { type HttpRead, httpReads } from '../../src/storefront/http/reads.ts';
 import { openHttpReader } from '../../src/storefront/http.ts';
 import { canary } from '../fakes/canary.ts';
 import { filledDaemon } from '../fakes/filled-daemon.ts';
+import { withdraw } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 
 const public_key = 'pk-of-a-shop-in-a-browser';
@@ -34,7 +35,7 @@ beforeAll(async () => {
   );
   ({ daemon } = filled);
   at = daemon.storefront ?? '';
-  path = daemon.mirror.path;
+  path = daemon.config.mirror.path;
   using reader = openReader(path);
   const sold = reader.products().flatMap((product) =>
     reader
@@ -48,8 +49,7 @@ beforeAll(async () => {
     date,
   });
   withdrawn_id = sold.findLast((each) => each.product_id !== product_id)?.product_id ?? 0;
-  const by = { sent_at: daemon.ports.clock.now(), reason: 'cadence-elapsed' } as const;
-  daemon.mirror.transaction(() => daemon.mirror.catalogue.removals.withdraw(withdrawn_id, 'gone', by.sent_at, by));
+  withdraw({ daemon }, withdrawn_id, daemon.ports.clock.now());
 });
 
 const key = (name: string) => ({ authorization: `Bearer ${name}` });

@@ -38,7 +38,7 @@ describe('a backup that is restored', () => {
     const { config } = harness.daemon;
     const { backup } = makeBackup(orderOf(config, harness.clock.now()));
     const feed = feedOf(config.mirror.path);
-    const cursor = harness.daemon.mirror.changes.newest();
+    const cursor = harness.rows<{ newest: number }>('SELECT max(seq) AS newest FROM changes')[0]?.newest ?? 0;
     const [closed = 0, edited = 0] = world.ids();
     harness.sandbox.world.disable(closed, { reason: 'flooded' });
     harness.sandbox.world.edit(edited, { field: 'title', value: 'Renamed since the backup' });
@@ -173,8 +173,8 @@ describe('a backup', () => {
 
   it('is whole or not there, however often the process that makes it is killed', async () => {
     using test = place();
-    enlarge(test.mirror.path, 12);
-    const { size } = statSync(test.mirror.path);
+    enlarge(test.path, 12);
+    const { size } = statSync(test.path);
     const kills = thorough ? 12 : 4;
     const begun = (at: number, ...preloaded: string[]) => {
       const work: BackupWork = { make: test.order(at) };
@@ -212,10 +212,10 @@ it('the commands make, list and restore backups, and name what is none', async (
   const config = join(directory.path, 'catalogued.yaml');
   const mirror = join(directory.path, 'mirror', 'mirror.db');
   mkdirSync(join(directory.path, 'mirror'));
-  const db = new Database(test.mirror.path);
+  const db = new Database(test.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
-  cpSync(test.mirror.path, mirror);
+  cpSync(test.path, mirror);
   writeFileSync(config, testConfigText(directory.path, 'http://127.0.0.1:9'));
   const run = (...args: string[]) => runHere(['--config', config, ...args]);
   expect(await run('backup', '--list')).toMatchObject({

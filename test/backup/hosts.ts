@@ -20,10 +20,10 @@ export function host(): Host {
   const mirror = join(path, 'mirror', 'mirror.db');
   mkdirSync(join(path, 'mirror'));
   using made = testMirror();
-  const db = new Database(made.mirror.path);
+  const db = new Database(made.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
-  cpSync(made.mirror.path, mirror);
+  cpSync(made.path, mirror);
   const config = join(path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(path, 'http://127.0.0.1:9'));
   return {

@@ -8,7 +8,7 @@ export function place() {
   const directory = temporaryDirectory();
   const inbox = join(directory.path, 'inbox.db');
   const order = (now: number): BackupOrder => ({
-    mirror: test.mirror.path,
+    mirror: test.path,
     inbox,
     directory: join(directory.path, 'backup'),
     why: 'asked',

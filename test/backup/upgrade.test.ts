@@ -113,7 +113,7 @@ describe('before an upgrade', () => {
     const shown: UpgradeProgress[] = [];
     const show = async (progress: UpgradeProgress) => void shown.push(progress);
     await backUp(configOf(test), { ...unwatched, show }).ended;
-    expect(shown[0]).toEqual({ phase: 'backup', done: 0, total: bytesOf(test.mirror.path) });
+    expect(shown[0]).toEqual({ phase: 'backup', done: 0, total: bytesOf(test.path) });
     expect(shown.at(-1)).toEqual({ phase: 'change' });
   });
 
@@ -122,8 +122,8 @@ describe('before an upgrade', () => {
     needs('time'),
     async () => {
       using test = place();
-      const { path } = test.mirror;
-      putProducts(test.mirror, [productOf(7)]);
+      const { path } = test;
+      putProducts(test, [productOf(7)]);
       closed(path);
       const before = rowsIn(path);
       const olderVersion = { ...mirrorFile };
@@ -152,7 +152,7 @@ describe('before an upgrade', () => {
     const show = async () => stop.abort(new Error('stopped by SIGTERM'));
     await expect(backUp(configOf(test), { signal: stop.signal, show }).ended).rejects.toBe(stop.signal.reason);
     expect(backupsIn(test.backups)).toEqual([]);
-    expect(versionOf(test.mirror.path)).toBeLessThan(schemaVersion(mirrorFile));
+    expect(versionOf(test.path)).toBeLessThan(schemaVersion(mirrorFile));
   });
 
   it('a terminal shows one line that is rewritten, and anything else none', async () => {
@@ -211,20 +211,20 @@ describe('upgrade --check', () => {
     const from = versions();
     openInbox(config.mirror.inbox_path, { master: null, now: instant(0) })[Symbol.dispose]();
     using _ = next.install();
-    const before = readFileSync(test.mirror.path);
+    const before = readFileSync(test.path);
     const [mirror, inbox] = versions().map((to, index) => ({ from: from[index], to }));
     const check = await checkUpgrade(config, systemClock, unwatched.signal);
     expect(check).toMatchObject({ mirror, inbox, removed: [] });
     expect(check.contract).toEqual({ from: contractVersion, to: contractVersion });
     expect(check.added).toEqual(['products.next_version_line']);
     expect(check.needed_bytes).toBeGreaterThan(before.length);
-    expect(readFileSync(test.mirror.path).equals(before)).toBe(true);
+    expect(readFileSync(test.path).equals(before)).toBe(true);
     expect(readdirSync(test.backups)).toEqual([]);
   });
 
   it('takes the time of the whole backup, not of the copy alone', async () => {
     using test = place();
-    enlarge(test.mirror.path, 1);
+    enlarge(test.path, 1);
     let now = 0;
     // A clock on which every look takes a second.
     const monotonic = () => (now += 1000);

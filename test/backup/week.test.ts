@@ -76,7 +76,7 @@ it(
   async () => {
     await using world = await notifiedHarness();
     const { harness } = world;
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const { config } = harness.daemon;
     const old = follower(path);
     old.follow();

@@ -26,7 +26,7 @@ export async function calendarLines(args: readonly string[]): Promise<Line[]> {
   const { products, mirror } = optionsOf('calendar', args, { products: 1500, mirror: '' });
   if (mirror !== '') return linesOf(mirror);
   using test = largeMirror(products, days);
-  return linesOf(test.mirror.path);
+  return linesOf(test.path);
 }
 
 function linesOf(path: string): Line[] {

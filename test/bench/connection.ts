@@ -40,9 +40,9 @@ export async function connectionLines(args: readonly string[]): Promise<Line[]> 
   const { products, mirror } = optionsOf('connection', args, { products: 300, mirror: '' });
   if (mirror !== '') return linesOf(mirror);
   await using harness = await virtualHarness({ products }, {}, { start: Date.now() });
-  await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
+  await harness.runUntil(harness.isFilled);
   harness.daemon.mirror.checkpoint('tight');
-  return await linesOf(harness.daemon.mirror.path);
+  return await linesOf(harness.daemon.config.mirror.path);
 }
 
 async function linesOf(mirror: string): Promise<Line[]> {

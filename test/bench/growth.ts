@@ -51,7 +51,7 @@ function measured(products: number): Measure[] {
     ...reads(test),
     { what: 'an entry of the list stored again, with another price', unit: 'µs', value: storing(test), most: flat },
     { what: '`status`, what the mirror says', unit: 'ms', value: status(test), most: linear },
-    { what: 'the file', unit: 'MiB', value: statSync(test.mirror.path).size / 1024 / 1024, most: linear },
+    { what: 'the file', unit: 'MiB', value: statSync(test.path).size / 1024 / 1024, most: linear },
   ];
 }
 
@@ -79,7 +79,7 @@ function reads({ mirror }: TestMirror): Measure[] {
 
 function storing({ mirror }: TestMirror): number {
   const entries = generateCatalogue(1, shown).map((product) => entryOf({ ...product, price: product.price + 100 }));
-  return undisturbed(entries.map((entry) => 1000 * processorTime(() => putProducts(mirror, [entry]))));
+  return undisturbed(entries.map((entry) => 1000 * processorTime(() => putProducts({ mirror }, [entry]))));
 }
 
 function status({ reader }: TestMirror): number {

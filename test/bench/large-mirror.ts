@@ -23,7 +23,7 @@ export function largeMirror(products: number, days = 31): TestMirror {
   const catalogue = generateCatalogue(1, products);
   for (let first = 0; first < catalogue.length; first += atOnce) {
     const some = catalogue.slice(first, first + atOnce);
-    putProducts(test.mirror, some.map(entryOf), { sent_at: now });
+    putProducts(test, some.map(entryOf), { sent_at: now });
     test.mirror.transaction(() => {
       for (const product of some) putDates(test.mirror, product, { now, days });
       test.mirror.catalogue.listPlaces.note(

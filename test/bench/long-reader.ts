@@ -27,7 +27,7 @@ export async function longReaderLines(): Promise<Line[]> {
   const { mirror } = test;
   for (let first = 0; first < products; first += 500)
     putProducts(
-      mirror,
+      { mirror },
       Array.from({ length: 500 }, (_, index) => productOf(first + index + 1)),
     );
   write(test, commits / 10, 1);
@@ -71,7 +71,7 @@ function write({ mirror }: TestMirror, times: number, price: number): Written {
   for (let nth = 0; nth < times; nth += 1) {
     const entry = productOf(1 + (nth % products), { from_price: 1_000 * price + Math.floor(nth / products) });
     const started = performance.now();
-    putProducts(mirror, [entry]);
+    putProducts({ mirror }, [entry]);
     taken.push(performance.now() - started);
     if (nth % checkpointEvery === 0) mirror.checkpoint('plenty');
   }

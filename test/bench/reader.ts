@@ -105,8 +105,8 @@ export async function readerLines(args: readonly string[]): Promise<Line[]> {
   const { products, mirror } = optionsOf('reader', args, { products: 150, mirror: '' });
   if (mirror !== '') return linesOf(mirror);
   await using harness = await virtualHarness({ products }, {}, { start: Date.now() });
-  await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
-  return linesOf(harness.daemon.mirror.path);
+  await harness.runUntil(harness.isFilled);
+  return linesOf(harness.daemon.config.mirror.path);
 }
 
 function linesOf(path: string): Line[] {

@@ -71,7 +71,7 @@ export async function refreshLines(args: readonly string[]): Promise<Line[]> {
     const first = rounds['first load'].at(-1);
     if (first !== undefined)
       inserts.push({
-        alone: first.bare + insertedAlone(daemon.daemon.mirror.path) / first.calls,
+        alone: first.bare + insertedAlone(daemon.daemon.config.mirror.path) / first.calls,
         daemon: first.daemon,
       });
     requestDates(daemon);
@@ -151,7 +151,7 @@ function requestDates({ daemon }: DaemonJobs): void {
 /** The daemon reads what is due; then the bare program asks for the same. */
 async function beside({ daemon }: DaemonJobs, { service, bare }: Others): Promise<Round> {
   await asked(service, 'calls');
-  emptyWal(daemon.mirror.path);
+  emptyWal(daemon.config.mirror.path);
   const before = process.cpuUsage();
   const signal = new AbortController().signal;
   const { failed } = await runSyncCycle(daemon.ports, connections, { job_id: null, signal });
@@ -164,7 +164,7 @@ async function beside({ daemon }: DaemonJobs, { service, bare }: Others): Promis
     daemon: (user + system) / 1000 / calls.length,
     bare: alone / calls.length,
     calls: calls.length,
-    written: walSizeOf(daemon.mirror.path),
+    written: walSizeOf(daemon.config.mirror.path),
     received,
   };
 }
@@ -177,7 +177,7 @@ function emptyWal(path: string): void {
 
 /** What the dates take in the file, with their indexes. */
 function storedBytes({ daemon }: DaemonJobs): number {
-  const db = new Database(daemon.mirror.path, { readonly: true });
+  const db = new Database(daemon.config.mirror.path, { readonly: true });
   const tables = [
     'date_window',
     'date_window_of_product',

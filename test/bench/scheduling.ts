@@ -18,7 +18,7 @@ const now = instant(Date.parse('2026-11-21T12:00:00Z'));
 /** A mirror whose schedule holds so many availability records, a fifth of them due, at rates and prices of their own. */
 function scheduled(records: number) {
   const test = testMirror();
-  const db = new Database(test.mirror.path);
+  const db = new Database(test.path);
   db.pragma('synchronous = OFF');
   db.exec(`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${records / 4})

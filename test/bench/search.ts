@@ -81,5 +81,5 @@ export async function searchLines(args: readonly string[]): Promise<Line[]> {
   const { products, mirror } = optionsOf('search', args, { products: 7500, mirror: '' });
   if (mirror !== '') return sizeLines(mirror);
   using test = largeMirror(products);
-  return sizeLines(test.mirror.path);
+  return sizeLines(test.path);
 }

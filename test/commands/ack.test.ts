@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { dropMember, noteMember } from '../fakes/noted-member.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -25,7 +26,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
       .conditions;
   {
     await using daemon = await start();
-    while (daemon.mirror.filledAt() === null) await daemon.tick();
+    await untilFilled(daemon);
     expect((await run('status')).code).toBe(0);
     expect(await ack()).toMatchObject({ code: 64, stderr: expect.stringContaining('is not shown now; none is shown') });
     noteMember(daemon.mirror, instant(Date.now()));
@@ -47,7 +48,7 @@ it('an acknowledged warning leaves status at 0 until it ends, also across a rest
   ]);
 
   // A promised age has periods of its own, which nobody can acknowledge away.
-  const db = new Database(daemon.mirror.path);
+  const db = new Database(daemon.config.mirror.path);
   db.exec("UPDATE _record SET stale_at = 1 WHERE resource = 'variants'");
   db.close();
   await daemon.schedule.run('conditions');

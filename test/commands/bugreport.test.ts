@@ -35,7 +35,7 @@ beforeAll(async () => {
   log = join(path, 'catalogued.log');
   for (const [name, text] of Object.entries(secretFiles)) writeFileSync(join(path, name), text, { mode: 0o600 });
   const harness = stack.use(await filledHarness({ products: 4 }));
-  mirror = harness.daemon.mirror.path;
+  mirror = harness.daemon.config.mirror.path;
   product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
   const planted = `it answered 401 to Authorization: Token ${canary.key}, https://joe:${canaryMark}@proxy/`;
   const db = new Database(mirror);

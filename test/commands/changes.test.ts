@@ -8,6 +8,7 @@ import { main } from '../../src/commands/main.ts';
 import { Stopped } from '../../src/errors.ts';
 import { cli } from '../fakes/built-program.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
+import { pruneChanges, putChanges } from '../fakes/planted.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -16,7 +17,7 @@ const by = { sent_at: instant(Date.parse('2026-11-21T12:00:00Z')), reason: 'cade
 
 function harness() {
   const test = testMirror();
-  const directory = dirname(dirname(test.mirror.path));
+  const directory = dirname(dirname(test.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory, 'http://127.0.0.1:1'));
   const args = (...more: string[]) => ['--config', config, 'changes', ...more];
@@ -27,13 +28,15 @@ function harness() {
     stop,
     args,
     add: (count: number) =>
-      test.mirror.transaction(() => {
-        for (let each = 1; each <= count; each += 1)
-          test.mirror.changes.add(
-            { product_id: 700 + each, kind: 'sale_disabled', detail: { reason: 'renovation' } },
-            by,
-          );
-      }),
+      putChanges(
+        test,
+        Array.from({ length: count }, (_, each) => ({
+          product_id: 701 + each,
+          kind: 'sale_disabled',
+          detail: { reason: 'renovation' },
+        })),
+        by,
+      ),
     run: async (...more: string[]) => {
       const io = capturedIo();
       return { code: await main(args(...more), io), out: io.out(), err: io.err() };
@@ -85,7 +88,7 @@ describe('catalogued changes', () => {
   it('ends with 65 for a cursor that the feed cannot answer, and with 64 for nonsense', async () => {
     using at = harness();
     at.add(3);
-    at.test.mirror.transaction(() => at.test.mirror.changes.prune(instant(by.sent_at + 1)));
+    pruneChanges(at.test, instant(by.sent_at + 1));
     expect(await at.run('--after', '2')).toMatchObject({
       code: 65,
       err: expect.stringMatching(/^Error: changes up to 3 are forgotten, and 2 lies before them\nTry: .*after 3\n$/),

@@ -23,7 +23,7 @@ async function auditedHarness() {
   const served = servedImages();
   const harness = await virtualHarness({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
   await harness.fill();
-  const directory = dirname(dirname(harness.daemon.mirror.path));
+  const directory = dirname(dirname(harness.daemon.config.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(
     config,
@@ -69,7 +69,11 @@ describe('catalogued images audit', () => {
     const { code, out } = await test.audit('--json');
     expect(code).toBe(0);
     const audit = JSON.parse(out) as ImageAudit;
-    expect(audit).toMatchObject({ service: harness.sandbox.url, mirror: harness.daemon.mirror.path, breaches: [] });
+    expect(audit).toMatchObject({
+      service: harness.sandbox.url,
+      mirror: harness.daemon.config.mirror.path,
+      breaches: [],
+    });
 
     // Each published line is in the newest answer about its product, and nothing of that answer is missing.
     const lines = new Map(audit.published.map((line) => [`${line.product_id} ${line.image_key}`, line]));
@@ -148,7 +152,7 @@ describe('catalogued images audit', () => {
     const [first, second] = withImages(test.harness, 2);
     const gone = first?.images.splice(0, 1)[0];
     await readImages(test.harness);
-    const { path } = test.harness.daemon.mirror;
+    const { path } = test.harness.daemon.config.mirror;
     const db = otherWriter(path);
     // Its file was left behind; a file that another image shares may stay.
     const put = db.prepare(
@@ -205,7 +209,7 @@ describe('catalogued images audit', () => {
 
   it('of an account without images says that none is published', async () => {
     await using test = await auditedHarness();
-    const db = otherWriter(test.harness.daemon.mirror.path);
+    const db = otherWriter(test.harness.daemon.config.mirror.path);
     db.exec('DELETE FROM image');
     db.close();
     const { code, out } = await test.audit();
@@ -218,7 +222,7 @@ describe('catalogued images audit', () => {
 it('status names the products whose images nobody could confirm for twelve days, and when they go', async () => {
   await using test = await auditedHarness();
   const [product] = withImages(test.harness, 3);
-  const db = otherWriter(test.harness.daemon.mirror.path);
+  const db = otherWriter(test.harness.daemon.config.mirror.path);
   const at = Date.now();
   db.prepare('UPDATE _product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
   db.close();

@@ -8,6 +8,7 @@ import { main } from '../../src/commands/main.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { Stopped } from '../../src/errors.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
@@ -114,7 +115,7 @@ it('a job that fails stands in status, in the list of jobs, and is the answer 1 
   writeFileSync(file, testConfigText(directory.path, sandbox.url, { snapshot }));
   const run = (...args: string[]) => runHere(['--config', file, ...args]);
   await using daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url, { snapshot }));
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  await untilFilled(daemon);
   const why = `the directory ${join(directory.path, 'missing')} is missing`;
   const ran = await run('jobs', 'run', 'snapshot');
   expect(ran).toMatchObject({ code: 1, stderr: '' });
@@ -134,7 +135,7 @@ it('a job that is run by hand says that the mirror is gone, and not that it is d
   const config = testConfig(directory.path, sandbox.url);
   const run = (job: string) => runHere(['--config', file, 'jobs', 'run', job]);
   await using daemon = await startDaemon(testMachine(), config);
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  await untilFilled(daemon);
   // Control.
   expect((await run('pass')).stdout).toMatch(/^pass: done in /);
   rmSync(config.config.mirror.path);

@@ -22,6 +22,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openMirroring } from '../../src/daemon/mirroring.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
+import { putDelivery } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -120,7 +121,7 @@ function databasesIn(directory: string): Record<string, string> {
 /** A start, as far as it writes. */
 async function start({ directory }: Harness): Promise<void> {
   await using mirroring = await openMirroring(testMachine(), testConfig(directory, url));
-  mirroring.mirror.transaction(() => mirroring.mirror.noteDelivery(mirroring.mirror.lastDelivery()));
+  putDelivery(mirroring, mirroring.mirror.lastDelivery());
 }
 
 /** Does what `Try:` says, word by word: each command in it, as a shell would read it. */

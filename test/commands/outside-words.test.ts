@@ -15,9 +15,9 @@ it('no command prints what steers a terminal, wherever the service put it', asyn
     product.title = hostile;
     for (const image of product.images) image.credit = hostile;
   }
-  await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
+  await harness.runUntil(harness.isFilled);
   const shown = harness.sandbox.products().find(({ images }) => images.length > 0);
-  const directory = dirname(dirname(harness.daemon.mirror.path));
+  const directory = dirname(dirname(harness.daemon.config.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory, harness.sandbox.url));
   const commands = [

@@ -8,7 +8,7 @@ import { virtualHarness } from '../fakes/virtual-harness.ts';
 it('plan ends with 0 where the budget is enough, and with 1 where it is not', async () => {
   await using harness = await virtualHarness({ lean: true, products: 6 });
   await harness.fill();
-  const directory = dirname(dirname(harness.daemon.mirror.path));
+  const directory = dirname(dirname(harness.daemon.config.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   const plan = async (more: Record<string, unknown>) => {
     writeFileSync(config, testConfigText(directory, harness.sandbox.url, more));

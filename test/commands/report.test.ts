@@ -27,7 +27,7 @@ async function printed(...args: string[]) {
 async function eventfulWeek() {
   const harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() - 2 * day });
   await harness.fill();
-  const directory = dirname(dirname(harness.daemon.mirror.path));
+  const directory = dirname(dirname(harness.daemon.config.mirror.path));
   const config = join(directory, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory, harness.sandbox.url));
   const run = (...args: string[]) => printed('--config', config, 'report', ...args);
@@ -157,7 +157,7 @@ describe('catalogued report --week', () => {
   });
 
   it('needs no inbox, and says what it does not know without it', async () => {
-    const { path } = week.harness.daemon.inbox;
+    const { inbox_path: path } = week.harness.daemon.config.mirror;
     renameSync(path, `${path}.away`);
     const { out, code } = await week.run('--week');
     expect(code).toBe(0);

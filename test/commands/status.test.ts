@@ -15,7 +15,7 @@ it('status writes each heading once, with all that belongs to it below', async (
   const { mirror } = test;
   const config = join(dirname(dirname(mirror.path)), 'catalogued.yaml');
   writeFileSync(config, testConfigText(dirname(config), 'http://127.0.0.1:1'));
-  putProducts(mirror, [productOf(701), productOf(702)]);
+  putProducts({ mirror }, [productOf(701), productOf(702)]);
   noteMember(mirror, instant(Date.now()), 'price (below zero)');
   mirror.transaction(() => {
     const at = instant(Date.now());

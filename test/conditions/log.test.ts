@@ -86,7 +86,7 @@ it('an outage that is over is not logged as begun, however long ago it was seen 
 it('a condition that cannot be noted in the inbox is logged once when it begins and once when it ends', async () => {
   await using harness = await filled();
   const { clock, sandbox, daemon } = harness;
-  const inbox = new Database(daemon.inbox.path);
+  const inbox = new Database(daemon.config.mirror.inbox_path);
   inbox.exec("CREATE TRIGGER refuse BEFORE INSERT ON condition_period BEGIN SELECT RAISE(ABORT, 'refused'); END");
   await sandbox.setReachable('no');
   await harness.liveUntil(clock.now() + 3 * minute, 5 * second);

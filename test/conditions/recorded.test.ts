@@ -33,7 +33,7 @@ it('an outage is recorded as a condition, with the whole millisecond at which it
 
 it('a condition that cannot be recorded is logged, the daemon goes on, and the next look records it', async () => {
   await using harness = await unreachable();
-  const inbox = new Database(harness.daemon.inbox.path);
+  const inbox = new Database(harness.daemon.config.mirror.inbox_path);
   inbox.exec("CREATE TRIGGER refuse BEFORE INSERT ON condition_period BEGIN SELECT RAISE(ABORT, 'refused'); END");
   expect(await look(harness)).toBe('refused');
   expect(harness.log.lines()).toContainEqual(expect.objectContaining({ msg: 'conditions cannot be recorded' }));

@@ -9,6 +9,7 @@ import { warningsOf } from '../../src/config/warnings.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { wallClock } from '../../src/domain/time/wall-clock.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
@@ -100,7 +101,7 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
     const watched = recorded(loaded.config, readers);
     const secrets = secretsOf(watched, {});
     const daemon = stack.use(await startDaemon(testMachine(), { ...loaded, config: watched, secrets }));
-    while (daemon.mirror.filledAt() === null) await daemon.tick();
+    await untilFilled(daemon);
     for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
     // A price that moves so far is asked again.
     sandbox.faults.add({ kind: 'prices', factor: 100 });

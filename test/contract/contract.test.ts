@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { withdraw } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
@@ -60,7 +61,7 @@ describe('the declarations of src/mirror/contract', () => {
 
   it('name the types and the words that a filled mirror holds, and a null only where they say what that means', async () => {
     await using harness = await filledHarness({ products: 40 });
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.config.mirror.path, harness.clock.now());
     const valuesOf = (sql: string) => db.prepare<[], string | null>(sql).pluck().all();
     for (const { name: view, columns } of Object.values(readable)) {
       for (const [column, { type, words, null: why }] of Object.entries(columns)) {
@@ -83,7 +84,7 @@ describe('the declarations of src/mirror/contract', () => {
 
   it('name the place in the document that a column of the service comes from', async () => {
     await using harness = await filledHarness({ products: 40 });
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.config.mirror.path, harness.clock.now());
     const pathed = Object.values(tables).flatMap(({ name, columns }) =>
       'document' in columns
         ? Object.entries(columns).flatMap(([column, { from, unit }]) =>
@@ -116,10 +117,8 @@ it('the reader’s functions are those of the contract, and return the fields th
   await using harness = await filledHarness({ products: 20 });
   const [open] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   const gone = harness.sandbox.world.visible().at(-1)?.id ?? 0;
-  const { mirror } = harness.daemon;
-  const by = { sent_at: harness.clock.now(), reason: 'cadence-elapsed' } as const;
-  mirror.transaction(() => mirror.catalogue.removals.withdraw(gone, 'gone', by.sent_at, by));
-  using reader = openReader(harness.daemon.mirror.path);
+  withdraw(harness, gone, harness.clock.now());
+  using reader = openReader(harness.daemon.config.mirror.path);
   const product_id = open?.id ?? 0;
   const [day] = reader.calendar(product_id).filter(({ state }) => state === 'available');
   const answers: Readonly<Record<string, unknown>> = {

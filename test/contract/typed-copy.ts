@@ -47,7 +47,7 @@ export async function typedCopy(): Promise<TypedCopy> {
     { products: 7 },
     { service: { languages: ['en', 'de'], currencies: ['EUR', 'USD'] } },
   );
-  standingCopy(harness.daemon.mirror.path, path, harness.clock.now());
+  standingCopy(harness.daemon.config.mirror.path, path, harness.clock.now());
   const db = new Database(path);
   db.exec(rows);
   const virtual = db

@@ -39,7 +39,7 @@ export async function publishedStage(
     await virtualHarness({ products }, { rows: { publish: true }, ...config }, { start: Date.now(), ...overrides }),
   );
   await harness.fill();
-  const mirror = harness.daemon.mirror.path;
+  const mirror = harness.daemon.config.mirror.path;
   const postgres = stack.use(await connectPostgres({ url: server.url, schema: 'catalogued' }));
   let origins = 0;
   const options = {

@@ -44,7 +44,7 @@ describe('rules of a zone that change, with a follower and in PostgreSQL', needs
         times: rows.reduce((sum, row) => sum + row.times, 0),
       };
     };
-    const timezone = mostTimedZone(harness.daemon.mirror.path, harness.clock.now());
+    const timezone = mostTimedZone(harness.daemon.config.mirror.path, harness.clock.now());
     const before = await timesLeft(timezone);
     plantZones(zones, '2026f', { [timezone]: { first: 0, changes: [], footer: '<-1130>11:30' } });
     await harness.liveUntil(harness.clock.now() + 2 * hour);

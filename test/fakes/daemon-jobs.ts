@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
+import type { Operation } from '../../src/admin/api/operation.ts';
+import { type Answer, type Answers, operations } from '../../src/admin/api.ts';
 import type { Instant } from '../../src/clock.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
+import { answersOf, noReload } from '../../src/daemon/answers.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
 import { assemble } from '../../src/daemon/daemon.ts';
 import { jobsOf } from '../../src/daemon/jobs.ts';
@@ -12,9 +15,30 @@ import { type MirrorStatus, statusOf } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
 
+/** The parts of a request that an operation of the admin interface needs; strings and defaults as over HTTP. */
+export interface Request {
+  readonly path?: Readonly<Record<string, unknown>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: Readonly<Record<string, unknown>>;
+}
+
+/** Asks an operation of the admin interface, in this process. Rejects where HTTP would answer with an error. */
+export type Ask = <Name extends keyof Answers>(name: Name, request?: Request) => Promise<Answer<Name>>;
+
+/** The same of an operation that answers at once. */
+export type AskNow = <Name extends keyof Answers>(name: Name, request?: Request) => Answer<Name>;
+
+export type Rows = <Row = Record<string, unknown>>(sql: string, ...values: readonly unknown[]) => Row[];
+
 /** Everything of a daemon but its interfaces and the loops that tick. */
 export interface DaemonJobs extends AsyncDisposable {
   readonly daemon: Daemon;
+  readonly ask: Ask;
+  readonly askNow: AskNow;
+  /** Returns the part of the status that comes from the mirror. */
+  status(): MirrorStatus;
+  /** Returns the rows of the published views, as a shop reads them at the instant of the daemon's clock. */
+  readonly rows: Rows;
   /** Runs a job now. Rejects, as `runDue` does, with what would end a daemon. */
   run(name: string): Promise<void>;
   /** Runs every job whose tick has come. */
@@ -71,21 +95,26 @@ export async function startJobs(
   const mirroring = stack.use(await openMirroring(quick, loaded));
   spoilt?.(mirroring);
   const outside = outsideOf(mirroring);
-  let shown: {
-    readonly reader: ReturnType<typeof openMirrorWithClock>;
-    readonly read: (now: Instant) => MirrorStatus;
-  } | null = null;
-  stack.defer(() => void shown?.reader.db.close());
-  const openShown = () => {
-    const reader = openMirrorWithClock(path);
-    return { reader, read: statusOf(reader.db) };
+  let reader: ReturnType<typeof openMirrorWithClock> | null = null;
+  let status: ((now: Instant) => MirrorStatus) | null = null;
+  stack.defer(() => void reader?.db.close());
+  /** Connects when somebody looks for the first time, and sets the clock of the views. */
+  const shownAt = (now: Instant) => {
+    reader ??= openMirrorWithClock(path);
+    reader.set(now);
+    return reader.db;
   };
-  const count = async () => {
-    shown ??= openShown();
+  const rows: Rows = <Row>(sql: string, ...values: readonly unknown[]) =>
+    shownAt(mirroring.clock.now())
+      .prepare<unknown[], Row>(sql)
+      .all(...values);
+  const statusNow = () => {
     const as_of = mirroring.clock.now();
-    shown.reader.set(as_of);
-    return { ...shown.read(as_of), as_of };
+    const db = shownAt(as_of);
+    status ??= statusOf(db);
+    return { ...status(as_of), as_of };
   };
+  const count = async () => statusNow();
   const stopping = new AbortController();
   const watched = (job: Job): Job => ({
     ...job,
@@ -103,6 +132,21 @@ export async function startJobs(
         .map((job) => (outsideJobs.has(job.name) ? outside.noted(job) : job)),
   });
   const { schedule } = daemon;
+  let answers: Answers | null = null;
+  const answer = (name: keyof Answers, request: Request = {}): unknown => {
+    if (answers === null) {
+      const answering = closing.use(answersOf(daemon, loaded, noReload));
+      ({ answers } = answering.answers);
+    }
+    return askIn(answers, name, request, stopping.signal);
+  };
+  // Safe casts: the operation of that name has answered.
+  const ask: Ask = async (name, request) => existing(name, await answer(name, request)) as never;
+  const askNow: AskNow = (name, request) => {
+    const found = existing(name, answer(name, request));
+    if (found instanceof Promise) throw new Error(`${name} takes its time`);
+    return found as never;
+  };
   const running = new Set<Promise<unknown>>();
   // Remembered, and not raced with each run: a promise that never settles keeps everything that was raced with it.
   let failure: { readonly error: unknown } | null = null;
@@ -122,6 +166,10 @@ export async function startJobs(
   const closing = stack.move();
   return {
     daemon,
+    ask,
+    askNow,
+    rows,
+    status: statusNow,
     run: (name) => unlessBroken(schedule.run(name)),
     runDue: () => unlessBroken(schedule.runDue()),
     isOutside: outside.isAny,
@@ -130,6 +178,20 @@ export async function startJobs(
     stop,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+/** Reads a request as the routes do, and answers it. */
+function askIn<Name extends keyof Answers>(answers: Answers, name: Name, request: Request, signal: AbortSignal) {
+  const operation: Operation = operations[name];
+  const read = (part: 'path' | 'query' | 'body') => operation[part]?.parse(request[part] ?? {});
+  const asked = { path: read('path'), query: read('query'), body: read('body') };
+  // Safe cast: the operation of that name has read the request.
+  return answers[name](asked as never, signal);
+}
+
+function existing(name: string, found: unknown): unknown {
+  if (found === null) throw new Error(`${name} finds nothing`);
+  return found;
 }
 
 /**

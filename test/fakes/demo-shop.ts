@@ -8,6 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Reader } from '../../src/storefront/reader.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { openReader } from './reader.ts';
@@ -55,9 +56,9 @@ export async function startDemoShop(stack: AsyncDisposableStack): Promise<DemoSh
       admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
     }),
   );
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  await untilFilled(daemon);
   await daemon.schedule.run('subscriptions');
-  const reader = stack.use(openReader(daemon.mirror.path, { daemon: { listen: door } }));
+  const reader = stack.use(openReader(daemon.config.mirror.path, { daemon: { listen: door } }));
   const date = reader.calendar(product_id).findLast((day) => day.state === 'available')?.date ?? '';
   const page = daemon.admin[1] ?? '';
   const breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));

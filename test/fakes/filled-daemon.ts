@@ -26,6 +26,11 @@ export async function filledDaemon(
   const sockets = { admin: join(path, 'state', 'admin.sock'), storefront: join(path, 'storefront.sock') };
   const more = { storefront: { listen: `unix:${sockets.storefront}` }, ...config };
   const daemon = stack.use(await startDaemon(testMachine(), testConfig(path, sandbox.url, more, secrets)));
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  await untilFilled(daemon);
   return { daemon, path, sockets };
+}
+
+/** Lets a daemon work until its mirror is filled. */
+export async function untilFilled(daemon: RunningDaemon): Promise<void> {
+  while (daemon.mirror.filledAt() === null) await daemon.tick();
 }

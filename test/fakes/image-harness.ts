@@ -79,7 +79,7 @@ export async function imageHarness(
   };
   await tick('second');
   await restart();
-  const reader = stack.adopt(openMirrorForReading(jobs.daemon.mirror.path), (db) => {
+  const reader = stack.adopt(openMirrorForReading(jobs.daemon.config.mirror.path), (db) => {
     db.close();
   });
   return {

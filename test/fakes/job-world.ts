@@ -127,11 +127,11 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
     await harness.restart({
       meanwhile: async () => {
         await until(start);
-        forgetBudget(harness.daemon.mirror.path);
+        forgetBudget(harness.daemon.config.mirror.path);
       },
     });
   }
-  const place = { mirror: harness.daemon.mirror.path, inbox: harness.daemon.inbox.path };
+  const place = { mirror: harness.daemon.config.mirror.path, inbox: harness.daemon.config.mirror.inbox_path };
   const readers = new Readers(place);
   stack.use(readers);
   const closing = stack.move();

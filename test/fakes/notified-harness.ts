@@ -6,7 +6,6 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
-import { openMirrorAt } from './mirror-at.ts';
 import { noticedIn } from './noticed.ts';
 import { type FilledOptions, filledHarness, type VirtualHarness } from './virtual-harness.ts';
 
@@ -88,12 +87,7 @@ export async function notifiedHarness(
     return subscriptions.work;
   }
 
-  const query = <Row>(sql: string): Row[] => {
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-    const rows = db.prepare<[], Row>(sql).all();
-    db.close();
-    return rows;
-  };
+  const query = <Row>(sql: string): Row[] => harness.rows(sql);
   const live = (ms: number, step = minute) => harness.liveUntil(harness.clock.now() + ms, step);
   await live(2 * minute);
   return {
@@ -119,7 +113,7 @@ export async function notifiedHarness(
         `SELECT sale_status, sellable, disabled_reason, disabled_source, expected_reopening, alternative_product_id
          FROM products WHERE product_id = ${product_id}`,
       )[0],
-    noticed: () => noticedIn(harness.daemon.mirror.path, harness.clock.now()),
+    noticed: () => noticedIn(harness.daemon.config.mirror.path, harness.clock.now()),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

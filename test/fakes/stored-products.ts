@@ -26,7 +26,7 @@ export function experienceOf(experience_id: number, given: Partial<Experience> =
 
 /** Stores products as one page of the list in the primary language, or another one. */
 export function putProducts(
-  mirror: Mirror,
+  { mirror }: { readonly mirror: Mirror },
   entries: readonly ProductEntry[],
   { sent_at = Date.now(), language = 'en', source = 'list' as 'list' | 'detail' } = {},
 ): void {

@@ -4,6 +4,7 @@ import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
+import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
 import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { createHttp } from '../../src/upstream/http.ts';
@@ -40,6 +41,10 @@ export interface SubscriptionHarness extends AsyncDisposable {
   /** Writes the mirror's tables as a reading of the lists would. */
   sql(text: string, ...values: unknown[]): void;
   addProducts(from: number, to: number): void;
+  /** Returns the state of a declared subscription. */
+  row(id?: string): ReturnType<SubscriptionPorts['mirror']['push']['subscriptions']['find']>;
+  /** Returns the paths that the service is known not to have. */
+  missing(): string[];
   /** The conditions that the mirror shows. */
   noticed(): ConditionCode[];
 }
@@ -63,7 +68,7 @@ export async function subscriptionHarness(
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
   const test = stack.use(testMirror());
-  const db = stack.adopt(otherWriter(test.mirror.path), (file) => {
+  const db = stack.adopt(otherWriter(test.path), (file) => {
     file.close();
   });
   const addresses = memoryAddresses();
@@ -156,7 +161,9 @@ export async function subscriptionHarness(
           id % 2 === 0 ? 'even' : null,
         );
     },
-    noticed: () => noticedIn(test.mirror.path, clock.now()),
+    row: (id = 'all') => test.mirror.push.subscriptions.find(id),
+    missing: () => readStatus(test.reader, clock.now()).not_offered.map(({ path: missing }) => missing),
+    noticed: () => noticedIn(test.path, clock.now()),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
   if (products > 0) {

@@ -45,6 +45,7 @@ export const emptyMirror = new EmptyMirror();
 
 /** A real mirror in a directory of its own, and a reader as a storefront has one. */
 export interface TestMirror extends Disposable {
+  readonly path: string;
   readonly mirror: Mirror;
   readonly reader: Database;
   all<Row>(sql: string, ...values: unknown[]): Row[];
@@ -65,13 +66,15 @@ export function testMirrorOptions(directory: string): MirrorOptions {
 
 export function testMirror(): TestMirror {
   const stack = new DisposableStack();
-  const { path } = stack.use(temporaryDirectory());
-  emptyMirror.write(testMirrorOptions(path).path);
-  const mirror = stack.use(openMirror(testMirrorOptions(path)));
-  const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
+  const options = testMirrorOptions(stack.use(temporaryDirectory()).path);
+  const { path } = options;
+  emptyMirror.write(path);
+  const mirror = stack.use(openMirror(options));
+  const reader = stack.adopt(openMirrorForReading(path), (db) => {
     db.close();
   });
   return {
+    path,
     mirror,
     reader,
     all: <Row>(sql: string, ...values: unknown[]) => reader.prepare(sql).all(...values) as Row[],

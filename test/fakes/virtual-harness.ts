@@ -1,15 +1,19 @@
 import { join } from 'node:path';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { Answer } from '../../src/admin/api.ts';
 import type { Secrets } from '../../src/config/load.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
 import type { Machine } from '../../src/daemon/machine.ts';
+import type { ConditionCode } from '../../src/domain/conditions/table.ts';
+import type { Resource, ResyncResource } from '../../src/domain/schedule/resources.ts';
+import type { MirrorStatus } from '../../src/mirror/status/status.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 import { asFarAsKnown } from '../oracle/horizon.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
-import { type JobsOptions, startJobs } from './daemon-jobs.ts';
+import { type Ask, type JobsOptions, type Rows, startJobs } from './daemon-jobs.ts';
 import { filledWorlds, type WorldState } from './filled-worlds.ts';
 import { openMirrorAt } from './mirror-at.ts';
 import { SeededEntropy } from './seeded-entropy.ts';
@@ -18,6 +22,8 @@ import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
 import { testMachine } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
+
+type Explanation = Extract<Answer<'GET /v1/explain/{id}'>, { readonly records: unknown }>;
 
 /**
  * The sandbox and the daemon's own jobs in one process, on one clock that stands still until nobody is busy: a daemon but
@@ -45,6 +51,30 @@ export interface VirtualHarness extends AsyncDisposable {
   fill(): Promise<void>;
   /** Ends the process, so to speak, and starts it again: what it knows afterwards, it knows from its files. */
   restart(down?: Down): Promise<void>;
+  /** Returns the rows of the published views, as a shop reads them at the instant of the clock. */
+  readonly rows: Rows;
+  /** Asks what a command asks the daemon, while the clock goes on. */
+  readonly ask: Ask;
+  /** Returns the conditions that hold, with their sentences. */
+  conditions(): Promise<Partial<Record<ConditionCode, string>>>;
+  /** Returns the part of the status that comes from the mirror. */
+  status(): MirrorStatus;
+  /** Returns what `catalogued explain` reports about a product. */
+  explain(product_id: number): Explanation;
+  /** Returns the first of a product's records of a resource, as `explain` shows it. */
+  record(product_id: number, resource: Resource): Explanation['records'][number] | undefined;
+  /** Returns the products that are shown, in ascending order. */
+  products(): number[];
+  /** Whether the mirror has been filled for the first time. */
+  isFilled(): boolean;
+  /** Requests what a person does with `catalogued resync`, all products by default. */
+  resync(resources: readonly ResyncResource[], product_ids?: readonly number[]): Promise<Answer<'POST /v1/resync'>>;
+  /** Returns the progress of a resync. */
+  job(job_id: number | null): Answer<'GET /v1/jobs/{id}'>;
+  /** Returns the claims of the service that are held. */
+  held(): Answer<'GET /v1/held'>['held'];
+  /** Lives until a resync has ended, and returns its job. */
+  ended(resync: { readonly job_id: number | null }): Promise<Answer<'GET /v1/jobs/{id}'>>;
   /** Compares the mirror with the service. `forge` may put other temporary views in the reader's way. */
   compare(forge?: (reader: Database) => void): Promise<Comparison>;
 }
@@ -271,10 +301,41 @@ async function harnessOf(
     }
   }
 
+  const rows: Rows = (sql, ...values) => life.rows(sql, ...values);
+  const ask: Ask = (name, request) => drive(life.ask(name, request));
+  const job = (job_id: number | null) => life.askNow('GET /v1/jobs/{id}', { path: { id: String(job_id) } });
+  const explain = (id: number): Explanation => {
+    const found = life.askNow('GET /v1/explain/{id}', { path: { id } });
+    if (!('records' in found)) throw new Error(`product ${id} is explained for a date`);
+    return found;
+  };
+  const isFilled = () => rows<{ filled_at: number | null }>('SELECT filled_at FROM mirror_info')[0]?.filled_at != null;
+
   const closing = stack.move();
   return {
     clock,
     sandbox,
+    rows,
+    ask,
+    conditions: async () => {
+      const { conditions } = await ask('GET /v1/status');
+      return Object.fromEntries(conditions.map(({ code, says }) => [code, says]));
+    },
+    explain,
+    record: (id, resource) => explain(id).records.find((record) => record.resource === resource),
+    status: () => life.status(),
+    products: () =>
+      rows<{ product_id: number }>('SELECT DISTINCT product_id FROM products ORDER BY 1').map(
+        ({ product_id }) => product_id,
+      ),
+    isFilled,
+    resync: (resources, product_ids = []) => ask('POST /v1/resync', { body: { resources, product_ids } }),
+    job,
+    held: () => life.askNow('GET /v1/held').held,
+    ended: async ({ job_id }) => {
+      await runUntil(() => job(job_id).left === 0);
+      return job(job_id);
+    },
     get daemon() {
       return life.daemon;
     },
@@ -303,8 +364,8 @@ async function harnessOf(
     },
     runUntil,
     fill: async () => {
-      await runUntil(() => life.daemon.mirror.filledAt() !== null);
-      if (life.daemon.mirror.filledAt() === null) throw new Error('the mirror is not filled, and no read is due');
+      await runUntil(isFilled);
+      if (!isFilled()) throw new Error('the mirror is not filled, and no read is due');
     },
     liveUntil: async (end, step) => {
       while (clock.now() < end && !killed()) {
@@ -315,7 +376,7 @@ async function harnessOf(
     },
     compare: async (forge = () => {}) => {
       const now = clock.now();
-      const reader = openMirrorAt(life.daemon.mirror.path, now);
+      const reader = openMirrorAt(life.daemon.config.mirror.path, now);
       forge(reader);
       // A date that came into the horizon since the last read of the far dates is not known yet, and need not be for a day.
       const before = new Date(now + (now - start < 2 * hour ? 400 : 89) * day).toISOString().slice(0, 10);

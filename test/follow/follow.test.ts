@@ -118,7 +118,7 @@ async function stage(products: number, rows = { publish: true }): Promise<Stage>
   await using stack = new AsyncDisposableStack();
   const harness = stack.use(await filledHarness({ products }, { rows }));
   const copy = join(stack.use(temporaryDirectory()).path, 'copy.db');
-  const mirror = harness.daemon.mirror.path;
+  const mirror = harness.daemon.config.mirror.path;
   const source = rowsOf(mirror, harness.clock.now);
   const closing = stack.move();
   return {

@@ -17,13 +17,13 @@ import { holds } from './corpus.ts';
 function left(): Buffer {
   using test = testMirror();
   putProducts(
-    test.mirror,
+    test,
     Array.from({ length: 40 }, (_, index) => productOf(index + 1)),
   );
-  const db = new Database(test.mirror.path);
+  const db = new Database(test.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
-  return readFileSync(test.mirror.path);
+  return readFileSync(test.path);
 }
 
 const spoiled = fc.record({

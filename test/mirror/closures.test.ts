@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
@@ -39,4 +40,28 @@ it('a closure is forgotten when it has been over for long; one in force stays, h
     closures.prune(instant(6000));
   });
   expect([1, 2, 3].map((product_id) => closures.ofProduct(product_id).length)).toEqual([0, 1, 1]);
+});
+
+it('a second closure that names no alternative keeps that of the first, and takes a new one', () => {
+  using test = testMirror();
+  const { closures } = test.mirror.push;
+  const db = new Database(test.path);
+  db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
+  db.close();
+  const closure = {
+    product_id: 1,
+    delivery_id: 1,
+    notified_at: instant(1000),
+    applied_at: instant(1000),
+    available_at: null,
+  };
+  const words = { reason: 'out_of_season', expected_reopening: null };
+  test.mirror.transaction(() => {
+    closures.put({ ...closure, ...words, alternative_product_id: 7 });
+    closures.mark(closures.inForce(1)?.closure_id ?? 0, 'confirmed_at', instant(2000));
+    closures.put({ ...closure, delivery_id: 2, notified_at: instant(3000), ...words, alternative_product_id: null });
+  });
+  expect(closures.inForce(1)).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });
+  test.mirror.transaction(() => closures.put({ ...closure, delivery_id: 3, ...words, alternative_product_id: 9 }));
+  expect(closures.inForce(1)).toMatchObject({ alternative_product_id: 9 });
 });

@@ -31,7 +31,7 @@ const documents: readonly object[] = [
 it('facts of a document are taken over only in the right type', () => {
   using test = testMirror();
   putProducts(
-    test.mirror,
+    test,
     documents.map((document, index) => productOf(index + 1, { document: JSON.stringify(document) })),
   );
   const said = test.all(`SELECT ${columns} FROM products ORDER BY product_id`);
@@ -80,7 +80,7 @@ it('facts of a document are taken over only in the right type', () => {
 it('a description that the list leaves out stays what the single-product read said', () => {
   using test = testMirror();
   const put = (source: 'list' | 'detail', sent_at: number, document: object) =>
-    putProducts(test.mirror, [productOf(1, { document: JSON.stringify(document) })], { source, sent_at });
+    putProducts(test, [productOf(1, { document: JSON.stringify(document) })], { source, sent_at });
   put('list', 1000, { ...full, description: null });
   put('detail', 2000, { ...full, description: 'Long.' });
   put('list', 3000, { ...full, description: null, duration: '02:00' });
@@ -89,7 +89,7 @@ it('a description that the list leaves out stays what the single-product read sa
 
 it('a price before it was reduced is exact in its currency, or not there', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1, { prediscount_price: 1200 }), productOf(2)]);
+  putProducts(test, [productOf(1, { prediscount_price: 1200 }), productOf(2)]);
   expect(test.all('SELECT product_id, prediscount_price FROM products ORDER BY 1')).toEqual([
     { product_id: 1, prediscount_price: 1200 },
     { product_id: 2, prediscount_price: null },
@@ -104,7 +104,7 @@ it('today at the venue is told by its zone and the reader’s clock, and is not 
   const now = Date.parse('2026-12-05T10:30:00Z');
   const zones = ['Pacific/Kiritimati', 'Pacific/Midway', 'Asia/Kolkata', null];
   putProducts(
-    test.mirror,
+    test,
     zones.map((timezone, index) => productOf(index + 1, { timezone })),
     { sent_at: now },
   );

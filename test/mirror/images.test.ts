@@ -80,7 +80,7 @@ describe('a list whose answer comes after that of the product’s own read, sent
     const test = testMirror();
     const at = Date.now() - hour;
     const put = (images: ProductEntry['images'], sent_at: number, source: 'list' | 'detail') =>
-      putProducts(test.mirror, [productOf(7, { images })], { sent_at, source });
+      putProducts(test, [productOf(7, { images })], { sent_at, source });
     put([image('a')], at, 'list');
     put(own, at + 20, 'detail');
     put([image('b')], at + 10, 'list');

@@ -23,14 +23,14 @@ const row = (product_id: number, language: string, language_shown: string, title
 it('a product without a text in a language is shown there in the primary one, until it has one', () => {
   using test = testMirror();
   mirrored(test, 'en', 'nl');
-  putProducts(test.mirror, [productOf(1), productOf(2)], { sent_at: at });
-  putProducts(test.mirror, [productOf(1, { title: 'Toren 1' }), productOf(2, { title: null })], {
+  putProducts(test, [productOf(1), productOf(2)], { sent_at: at });
+  putProducts(test, [productOf(1, { title: 'Toren 1' }), productOf(2, { title: null })], {
     language: 'nl',
     sent_at: instant(at + 1),
   });
   const before = [row(1, 'en', 'en', 'Tower 1'), row(1, 'nl', 'nl', 'Toren 1'), row(2, 'en', 'en', 'Tower 2')];
   expect(shown(test)).toEqual([...before, row(2, 'nl', 'en', 'Tower 2')]);
-  putProducts(test.mirror, [productOf(2, { title: 'Toren 2' })], { language: 'nl', sent_at: instant(at + 2) });
+  putProducts(test, [productOf(2, { title: 'Toren 2' })], { language: 'nl', sent_at: instant(at + 2) });
   expect(shown(test)).toEqual([...before, row(2, 'nl', 'nl', 'Toren 2')]);
 });
 
@@ -44,8 +44,8 @@ it('a language that the service says its texts are in is shown, where it is anot
     [5, 'Dutch'],
   ] as const) {
     const document = JSON.stringify({ language: said });
-    putProducts(test.mirror, [productOf(product_id)], { sent_at: at });
-    putProducts(test.mirror, [productOf(product_id, { document })], { language: 'nl', sent_at: instant(at + 1) });
+    putProducts(test, [productOf(product_id)], { sent_at: at });
+    putProducts(test, [productOf(product_id, { document })], { language: 'nl', sent_at: instant(at + 1) });
   }
   expect(test.all("SELECT language_shown FROM products WHERE language = 'nl' ORDER BY product_id")).toEqual(
     ['en', 'nl', 'nl', 'nl', 'nl'].map((language_shown) => ({ language_shown })),
@@ -55,7 +55,7 @@ it('a language that the service says its texts are in is shown, where it is anot
 it('what a sale needs to know, and each variant, is shown in the primary language where it is not there in another', () => {
   using test = testMirror();
   mirrored(test, 'en', 'nl');
-  putProducts(test.mirror, [productOf(1)], { sent_at: at });
+  putProducts(test, [productOf(1)], { sent_at: at });
   const read = {
     product_id: 1,
     sent_at: at,
@@ -96,7 +96,7 @@ it('what a sale needs to know, and each variant, is shown in the primary languag
 
 it('what is added to the languages, or taken away, changes the rows and what is found in them', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1)], { sent_at: at });
+  putProducts(test, [productOf(1)], { sent_at: at });
   const found = () => test.all('SELECT language FROM product_search ORDER BY language');
   expect(found()).toEqual([{ language: 'en' }]);
   mirrored(test, 'en', 'nl');
@@ -112,7 +112,7 @@ it('what is added to the languages, or taken away, changes the rows and what is 
 
 it('a mirror whose primary language has changed shows the texts that it has until it has those', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1)], { sent_at: at });
+  putProducts(test, [productOf(1)], { sent_at: at });
   mirrored(test, 'nl');
   expect(shown(test)).toEqual([row(1, 'nl', 'en', 'Tower 1')]);
 });
@@ -120,7 +120,7 @@ it('a mirror whose primary language has changed shows the texts that it has unti
 it('a language, a currency, a city or a tag that is not mirrored is named, with what there is', () => {
   using test = testMirror();
   mirrored(test, 'en', 'nl');
-  putProducts(test.mirror, [productOf(1, { tag_ids: [4] })], { sent_at: at });
+  putProducts(test, [productOf(1, { tag_ids: [4] })], { sent_at: at });
   using reader = openReader(test.mirror.path);
   const refused = (message: string, hint: string) => expect.objectContaining({ code: 'bad-argument', message, hint });
   const language = 'fr';

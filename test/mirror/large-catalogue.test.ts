@@ -51,7 +51,7 @@ const planned = (test: TestMirror, after: number) =>
 it('another cadence plans a large catalogue again in slices, which go on after a start in the middle', async () => {
   using test = testMirror();
   const ids = Array.from({ length: products }, (_, index) => productOf(index + 1, {}));
-  putProducts(test.mirror, ids, { sent_at: now });
+  putProducts(test, ids, { sent_at: now });
   const { signal } = new AbortController();
   await replanRest(startWith(test, '24h'), signal);
   readAll(test);
@@ -71,7 +71,7 @@ it('another cadence plans a large catalogue again in slices, which go on after a
 it('another extent gives a large catalogue its records in slices, and takes others away at once', async () => {
   using test = testMirror();
   const ids = Array.from({ length: products }, (_, index) => productOf(index + 1, {}));
-  putProducts(test.mirror, ids, { sent_at: now });
+  putProducts(test, ids, { sent_at: now });
   const { signal } = new AbortController();
   const windows = () => test.all<{ part: number; n: number }>(
     "SELECT part, count(*) AS n FROM _record WHERE resource = 'availability' GROUP BY part ORDER BY part",
@@ -95,7 +95,7 @@ it('whether a record waits for its first read is looked up, however many were re
   const plan = () => test.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${text}`).map(({ detail }) => detail);
   expect(plan()).toEqual(['SEARCH _record USING INDEX _record_unread (failures<?)']);
   expect(test.mirror.schedule.records.isAnyUnread()).toBe(false);
-  putProducts(test.mirror, [productOf(1, {})], { sent_at: now });
+  putProducts(test, [productOf(1, {})], { sent_at: now });
   startWith(test, '24h');
   expect(test.mirror.schedule.records.isAnyUnread()).toBe(true);
   readAll(test);
@@ -104,12 +104,12 @@ it('whether a record waits for its first read is looked up, however many were re
 
 it('a walk that finds products as they were sets their instants alone, so that no index of them is written again', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1), productOf(2)], { sent_at: now });
+  putProducts(test, [productOf(1), productOf(2)], { sent_at: now });
   const db = new Database(test.mirror.path);
   db.exec(`CREATE TABLE set_again (product_id INTEGER);
     CREATE TRIGGER city_set AFTER UPDATE OF city_id ON _product BEGIN INSERT INTO set_again VALUES (NEW.product_id); END`);
   db.close();
-  putProducts(test.mirror, [productOf(1), productOf(2, { rating: 4.6 })], { sent_at: instant(now + hour) });
+  putProducts(test, [productOf(1), productOf(2, { rating: 4.6 })], { sent_at: instant(now + hour) });
   expect(test.all('SELECT product_id FROM set_again')).toEqual([{ product_id: 2 }]);
   expect(test.all('SELECT product_id, read_at, images_verified_at, rating FROM _product')).toEqual([
     { product_id: 1, read_at: now + hour, images_verified_at: now + hour, rating: 4.5 },
@@ -124,7 +124,7 @@ const planOf = (test: TestMirror, text: string) =>
 
 it('an entry of the list that has changed is stored by looking up: nothing goes through all products', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1), productOf(2)], { sent_at: now });
+  putProducts(test, [productOf(1), productOf(2)], { sent_at: now });
   // The last change, the closures in force, the mirror's own row and its languages.
   const few = /^SCAN (_change|_closure|_mirror|m|l)$/;
   const scans = (work: () => void) =>
@@ -133,7 +133,7 @@ it('an entry of the list that has changed is stored by looking up: nothing goes 
       .flatMap((text) => planOf(test, text))
       .filter((detail) => detail.startsWith('SCAN') && !few.test(detail));
   const storing = (entry: Parameters<typeof productOf>[1]) =>
-    scans(() => putProducts(test.mirror, [productOf(2, entry)], { sent_at: instant(now + hour) }));
+    scans(() => putProducts(test, [productOf(2, entry)], { sent_at: instant(now + hour) }));
   expect(storing({ from_price: 1000, title: 'Castle', timezone: 'Asia/Kolkata' })).toEqual([]);
   const zones = test.all<{ timezone: string }>('SELECT DISTINCT timezone FROM _zone_offset');
   expect(zones.map(({ timezone }) => timezone)).toEqual(['Asia/Kolkata', 'UTC']);
@@ -144,7 +144,7 @@ it('an entry of the list that has changed is stored by looking up: nothing goes 
 
 it('a start goes through the records of all products only where they may be others', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1, {}), productOf(2, {})], { sent_at: now });
+  putProducts(test, [productOf(1, {}), productOf(2, {})], { sent_at: now });
   const started = () => {
     startWith(test, '24h');
     return test.all("SELECT product_id FROM _record WHERE resource = 'variants'").length;

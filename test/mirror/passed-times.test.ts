@@ -68,7 +68,7 @@ const zones = [
 function stored(zone: string | null, now: number): TestMirror & { readonly dates: readonly string[] } {
   const test = testMirror();
   putProducts(
-    test.mirror,
+    test,
     names.map((_, index) => productOf(index + 1, { timezone: zone })),
     { sent_at: now },
   );
@@ -197,7 +197,7 @@ describe('a date', () => {
   it('that is stored while it is far loses its times one after the other when it comes, also while the daemon is dead', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = testMirror();
-    putProducts(test.mirror, [productOf(1)], { sent_at: now });
+    putProducts(test, [productOf(1)], { sent_at: now });
     const date = '2026-12-05';
     const store = (...times: Timeslot[]) =>
       test.mirror.transaction(() =>
@@ -223,7 +223,7 @@ describe('a date', () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = stored('Asia/Kolkata', now);
     putProducts(
-      test.mirror,
+      test,
       names.map((_, index) => productOf(index + 1, { timezone: 'America/New_York' })),
       {
         sent_at: now + 1,

@@ -32,7 +32,7 @@ function putExperiences(
 
 it('what is on sale is counted by city, by country and by experience, a product of two experiences in both', () => {
   using test = testMirror();
-  putProducts(test.mirror, [
+  putProducts(test, [
     productOf(1, { venue_id: 5 }),
     productOf(2, { venue_id: 6, city_id: 2, city_name: 'Utrecht' }),
     productOf(3, { venue_id: 6, city_id: 2, city_name: 'Utrecht', sale_status: 'disabled' }),
@@ -73,7 +73,7 @@ it('what is on sale is counted by city, by country and by experience, a product 
 it('a city that products put into two countries stands once, in that of most of them', () => {
   using test = testMirror();
   putProducts(
-    test.mirror,
+    test,
     [1, 2, 2].map((country_id, index) => productOf(index + 1, { country_id })),
   );
   expect(test.all('SELECT city_id, country_id, products FROM cities')).toEqual([
@@ -84,7 +84,7 @@ it('a city that products put into two countries stands once, in that of most of 
 it('what the list leaves out of an experience is said by the first product whose venue it is', () => {
   using test = testMirror();
   const document = JSON.stringify({ venue: { name: 'Tower', address: 'Quay 1' } });
-  putProducts(test.mirror, [productOf(1, { document })]);
+  putProducts(test, [productOf(1, { document })]);
   putExperiences(test, [experienceOf(5, { title: null }), experienceOf(6, { title: null })]);
   const shown = 'title, address, city_id, city_name, latitude';
   expect(test.all(`SELECT ${shown} FROM experiences ORDER BY experience_id`)).toEqual([
@@ -167,7 +167,7 @@ it('what the list says of an experience with another type is not said', () => {
 
 it('an experience that is read as it was tells the change feed nothing, and one that differs tells it once', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1)]);
+  putProducts(test, [productOf(1)]);
   putExperiences(test, [experienceOf(5, { product_ids: [1] })]);
   test.mirror.transaction(() => test.mirror.markFilled(at));
   const kinds = (after: number) => test.all('SELECT kind FROM changes WHERE seq > ? ORDER BY seq', after);
@@ -184,11 +184,11 @@ it('addresses of pages have plain letters and the id, which alone stands for a n
   using test = testMirror();
   const cities = ['Saint-Émilion', 'København', '東京', "'s-Hertogenbosch", 'São  Paulo!', '…', null, 'x'.repeat(200)];
   putProducts(
-    test.mirror,
+    test,
     cities.map((city_name, index) => productOf(index + 1, { city_id: index + 1, city_name })),
   );
-  putProducts(test.mirror, [productOf(1, { city_id: 1, city_name: 'Sint-Emilion' })], { language: 'nl' });
-  putProducts(test.mirror, [productOf(9, { city_id: null })]);
+  putProducts(test, [productOf(1, { city_id: 1, city_name: 'Sint-Emilion' })], { language: 'nl' });
+  putProducts(test, [productOf(9, { city_id: null })]);
   putExperiences(test, [experienceOf(5, { title: 'Musée d’Orsay' }), experienceOf(6, { title: null })]);
   const slugs = ['saint-emilion-1', 'kobenhavn-2', '東京-3', 's-hertogenbosch-4', 'sao-paulo-5', '6', '7'];
   const ofCities = test.all<{ slug: string }>("SELECT slug FROM cities WHERE language = 'en' ORDER BY city_id");

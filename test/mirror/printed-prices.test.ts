@@ -52,7 +52,7 @@ function putTypes(test: TestMirror, source: 'variants' | 'availability', ...type
 
 function withProduct(given: Parameters<typeof productOf>[1] = {}): TestMirror {
   const test = testMirror();
-  putProducts(test.mirror, [productOf(7, given)], { sent_at: now });
+  putProducts(test, [productOf(7, given)], { sent_at: now });
   return test;
 }
 

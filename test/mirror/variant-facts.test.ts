@@ -8,7 +8,7 @@ const at = instant(Date.parse('2026-12-05T10:00:00Z'));
 /** What the view says of one variant that the service sends like this. */
 function shown(members: object): unknown {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1)]);
+  putProducts(test, [productOf(1)]);
   const read = {
     source: 'variants',
     product_id: 1,
@@ -52,7 +52,7 @@ it('what is no list is not said, and a list has what is of its type', () => {
 
 it('a read of the variants is believed of those that availability brought while it was under way', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1)]);
+  putProducts(test, [productOf(1)]);
   const { transaction } = test.mirror;
   const { variants } = test.mirror.catalogue;
   const read = {

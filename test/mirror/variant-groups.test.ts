@@ -12,7 +12,7 @@ const entries = { group_id: 8, name: 'Entry tickets' };
 /** A mirror with a product whose variants are of these groups, by their ids, and what availability calls the groups. */
 function mirrored(groupsOf: Readonly<Record<number, unknown>>, languages = ['en']) {
   const test = testMirror();
-  putProducts(test.mirror, [productOf(1)], { sent_at: at });
+  putProducts(test, [productOf(1)], { sent_at: at });
   test.mirror.transaction(() => {
     test.mirror.catalogue.languages.write(languages);
     test.mirror.markFilled(at);

@@ -18,7 +18,7 @@ function successorOf(test: TestMirror, product_id: number): number | null | unde
 
 it('what is no longer offered keeps its title, its address and its city', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(1, { document: JSON.stringify({ product_slug: 'tower-p1' }) }), productOf(2)]);
+  putProducts(test, [productOf(1, { document: JSON.stringify({ product_slug: 'tower-p1' }) }), productOf(2)]);
   withdraw(test, 1);
   using reader = openReader(test.mirror.path);
   expect(reader.withdrawn(1)).toMatchObject({
@@ -34,7 +34,7 @@ it('what is no longer offered keeps its title, its address and its city', () => 
 
 it('its successor is on sale: what the service recommended, else the most popular of its venue, else none', () => {
   using test = testMirror();
-  putProducts(test.mirror, [
+  putProducts(test, [
     productOf(1, { venue_id: 5 }),
     productOf(2, { venue_id: 5, sale_status: 'disabled' }),
     productOf(3, { venue_id: 5 }),

@@ -24,7 +24,7 @@ describe('real data', needs('data'), () => {
     async (name) => {
       const [entry] = readCatalogue(join(data, name));
       await using harness = await filledHarness({ catalogue: entry === undefined ? [] : [entry] });
-      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
+      const db = openMirrorAt(harness.daemon.config.mirror.path, harness.clock.now());
       const { images, ...rest } = (entry?.recorded ?? {}) as Record<string, unknown>;
       const document = db.prepare<[], string>('SELECT document FROM products').pluck().get();
       expect(JSON.parse(document ?? '')).toEqual(rest);

@@ -32,7 +32,7 @@ const everything = { resources: [...resyncResources], product_ids: [], from: nul
 /** Reads everything again. */
 async function reread(harness: VirtualHarness): Promise<void> {
   const { job_id } = requestResync(harness.daemon.ports, everything);
-  await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find(job_id)?.finished_at !== null);
+  await harness.runUntil(() => harness.job(job_id).finished_at !== null);
 }
 
 describe('what happens to a product', () => {

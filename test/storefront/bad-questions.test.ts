@@ -16,7 +16,7 @@ beforeAll(async () => {
   const filled = await filledDaemon(stack);
   const { daemon } = filled;
   sockets = filled.sockets;
-  reader = stack.use(openReader(daemon.mirror.path));
+  reader = stack.use(openReader(daemon.config.mirror.path));
   const [{ city_id, city_name, country_id, country_name } = { city_id: 0 }] = reader.products();
   there = { city: `${city_id} (${city_name})`, country: `${country_id} (${country_name})` };
 });

@@ -23,7 +23,7 @@ import { otherWriter } from '../fakes/other-writer.ts';
 import { openReader } from '../fakes/reader.ts';
 import { startProgram } from '../fakes/run-cli.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
-import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
+import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
 
 /* Real caches, configured as docs/storefront.md says, over an hour in which every few minutes a time begins or an image expires. */
@@ -118,9 +118,9 @@ beforeAll(async () => {
   clock = new SharedClock(directory);
   clock.set(begin);
   const mirror = stack.use(testMirror());
-  fill(mirror.mirror);
+  fill(mirror);
   const views = new ViewsClock(clock.now);
-  const reader = stack.use(openReader(mirror.mirror.path, { engine: views.engine(sqliteLibrary), now: clock.now }));
+  const reader = stack.use(openReader(mirror.path, { engine: views.engine(sqliteLibrary), now: clock.now }));
   const reads = { represent: async (call: Parameters<typeof represent>[1]) => represent(reader, call, views) };
   const listening = async (more: (app: FastifyInstance) => void) => {
     const settings = { name: 'storefront', listen: '127.0.0.1:0', mode: 0o660 } as const;
@@ -148,9 +148,10 @@ beforeAll(async () => {
   );
 });
 
-function fill(mirror: Parameters<typeof putProducts>[0]): void {
+function fill(test: TestMirror): void {
+  const { mirror, path } = test;
   putProducts(
-    mirror,
+    test,
     products.map((product_id) => productOf(product_id, { timezone: 'UTC' })),
     { sent_at: begin },
   );
@@ -171,7 +172,7 @@ function fill(mirror: Parameters<typeof putProducts>[0]): void {
         },
       ); // biome-ignore format: one answer
   });
-  const db = otherWriter(mirror.path);
+  const db = otherWriter(path);
   for (const product_id of products)
     db.exec(`UPDATE _product SET images_verified_at = ${expiryOf(product_id) - imageLimitMs} WHERE product_id = ${product_id};
       INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (${product_id}, 'a', 0, '{}', 0)`);

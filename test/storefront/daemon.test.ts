@@ -41,7 +41,7 @@ beforeAll(async () => {
   });
   ({ daemon, path: directory } = filled);
   socket = filled.sockets.storefront;
-  mirror = daemon.mirror.path;
+  mirror = daemon.config.mirror.path;
   using reader = open({});
   question = ticketIn(reader);
 });

@@ -36,7 +36,7 @@ describe('a statement of the documents', () => {
     directory = temporaryDirectory();
     path = join(directory.path, 'mirror.db');
     await using harness = await filledHarness({ products: 40 });
-    standingCopy(harness.daemon.mirror.path, path, harness.clock.now());
+    standingCopy(harness.daemon.config.mirror.path, path, harness.clock.now());
     db = new Database(path, { readonly: true });
     const row = db
       .prepare<

@@ -38,7 +38,7 @@ describe('schema/search.sql', () => {
     () => {
       using test = testMirror();
       putProducts(
-        test.mirror,
+        test,
         townProducts.map(({ product_id, title, city, tagline, country }) =>
           productOf(product_id, {
             title,
@@ -51,7 +51,7 @@ describe('schema/search.sql', () => {
           }),
         ),
       );
-      using reader = openReader(test.mirror.path);
+      using reader = openReader(test.path);
       const asked = [
         ...Object.values(townQueries)
           .flat()
@@ -65,7 +65,7 @@ describe('schema/search.sql', () => {
         const { hits, meant } = reader.search({ text, ...filters, sellable: 'sellable' in filters ? true : undefined });
         return `${JSON.stringify(hits.map(({ product_id }) => product_id)).replaceAll(',', ', ')} ${JSON.stringify(hits.length > 0 ? meant : null)}`;
       });
-      const args = [test.mirror.path, schema.pathname, JSON.stringify(asked)];
+      const args = [test.path, schema.pathname, JSON.stringify(asked)];
       const lines = (output: string) => output.trimEnd().split('\n');
       for (const encoding of ['utf-8', 'latin-1'])
         expect(

@@ -6,6 +6,7 @@ import { instant } from '../../src/clock.ts';
 import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
 import { section } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
+import { withdraw } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
@@ -81,27 +82,20 @@ describe('product_search', () => {
           at = instant(at + hour);
           const document = JSON.stringify({ summary: `${word}s of the town`, venue: { name: `${word} Harness` } });
           const entry = productOf(product_id, { title: word, venue_id, document });
-          if (what === 'list' || what === 'detail') putProducts(test.mirror, [entry], { source: what, sent_at: at });
-          if (what === 'other-language') putProducts(test.mirror, [entry], { language: 'nl', sent_at: at });
-          if (what === 'late') putProducts(test.mirror, [entry], { sent_at: at - 500 * hour });
-          if (what === 'move')
-            putProducts(test.mirror, [{ ...entry, latitude: null, longitude: null }], { sent_at: at });
+          if (what === 'list' || what === 'detail') putProducts(test, [entry], { source: what, sent_at: at });
+          if (what === 'other-language') putProducts(test, [entry], { language: 'nl', sent_at: at });
+          if (what === 'late') putProducts(test, [entry], { sent_at: at - 500 * hour });
+          if (what === 'move') putProducts(test, [{ ...entry, latitude: null, longitude: null }], { sent_at: at });
           if (what === 'venue') storeExperience(test, venue_id, `Harness of the ${word}`, at);
-          if (what === 'withdraw')
-            test.mirror.transaction(() =>
-              test.mirror.catalogue.removals.withdraw(product_id, 'gone', at, {
-                sent_at: at,
-                reason: 'missing-from-list',
-              }),
-            );
+          if (what === 'withdraw') withdraw(test, product_id, at);
         }
         const said = test.all<Entry>(
           `SELECT p.product_id, p.language, p.title, p.tagline, json_extract(p.document, '$.summary') AS summary, p.city_name AS city,
              COALESCE((SELECT e.title FROM _experience e WHERE e.experience_id = p.venue_id), json_extract(p.document, '$.venue.name')) AS venue
            FROM products p`,
         );
-        expect([...entriesOf(test.mirror.path).values()].sort(byKey)).toEqual(said.sort(byKey));
-        const [stands, again] = wordsOf(test.mirror.path);
+        expect([...entriesOf(test.path).values()].sort(byKey)).toEqual(said.sort(byKey));
+        const [stands, again] = wordsOf(test.path);
         expect(stands).toEqual(again);
         const places = test.all('SELECT product_id FROM product_places ORDER BY product_id');
         expect(places).toEqual(
@@ -116,7 +110,7 @@ describe('product_search', () => {
 
   it('follows the service through a fill, edits, a withdrawal and a return, and quiet weeks cost it nothing', async () => {
     await using harness = await filledHarness({ products: 12 }, { cadence: { products: '1h', product_detail: '2h' } });
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const expected = () =>
       new Map(
         harness.sandbox.world.visible().map(({ id }) => {
@@ -158,10 +152,10 @@ describe('product_search', () => {
     using test = testMirror();
     storeExperience(test, 2, 'Harness of the Second', Date.now());
     putProducts(
-      test.mirror,
+      test,
       [1, 2, 3].map((id) => productOf(id, { venue_id: id, document: JSON.stringify({ venue: { name: 'Harness' } }) })),
     );
-    const db = new Database(test.mirror.path);
+    const db = new Database(test.path);
     const found = () =>
       db.prepare("SELECT rowid, product_id FROM product_search WHERE product_search MATCH 'second'").all();
     const before = found();
@@ -169,24 +163,24 @@ describe('product_search', () => {
     db.exec('DELETE FROM _product_text WHERE product_id = 1; VACUUM');
     expect(found()).toEqual(before);
     db.close();
-    entriesOf(test.mirror.path);
+    entriesOf(test.path);
   });
 
   it('answers the examples of the documents in an old SQLite', needs('python3'), () => {
     using test = testMirror();
-    putProducts(test.mirror, [productOf(1)]);
+    putProducts(test, [productOf(1)]);
     const examples = [...section('Every word as it is typed').matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql);
     const python = `import json, sqlite3, sys, collections
 db = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
 asked = collections.defaultdict(int, match='"tow"*', date="2026-12-05", south=52, north=53, west=4, east=5, chord2=9)
 for sql in json.loads(sys.argv[2]): print(len(db.execute(sql, asked).fetchall()))`;
-    const args = ['-c', python, test.mirror.path, JSON.stringify(examples)];
+    const args = ['-c', python, test.path, JSON.stringify(examples)];
     expect(execFileSync('python3', args, { encoding: 'utf8' })).toBe('1\n0\n0\n');
   });
 
   it('is read by an old SQLite, in PHP, Python and the shell', needs('php', 'python3', 'sqlite3'), () => {
     using test = testMirror();
-    putProducts(test.mirror, [
+    putProducts(test, [
       productOf(1, { title: 'Musée d’Orsay', city_name: 'Paris', latitude: 48.86, longitude: 2.33 }),
       productOf(2, { title: 'Tower', tagline: 'See the musee', city_name: 'Paris' }),
     ]);
@@ -194,7 +188,7 @@ for sql in json.loads(sys.argv[2]): print(len(db.execute(sql, asked).fetchall())
       JOIN product_popularity r USING (product_id) WHERE product_search MATCH '"muse"*' AND language = 'en'
       ORDER BY p.sellable DESC, s.rank * (1 + r.popularity)`;
     const near = `SELECT product_id FROM product_places WHERE min_latitude <= 49 AND max_latitude >= 48 AND min_longitude <= 3 AND max_longitude >= 2`;
-    const { path } = test.mirror;
+    const { path } = test;
     const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
     for (const [asked, answer] of [
       [sql, '1\n2\n'],
@@ -215,8 +209,8 @@ describe('a search', () => {
     question: Parameters<ReturnType<typeof openReader>['exact']>[0],
   ) {
     using test = testMirror();
-    putProducts(test.mirror, entries);
-    using reader = openReader(test.mirror.path);
+    putProducts(test, entries);
+    using reader = openReader(test.path);
     return reader.exact(question).map(({ product_id }) => product_id);
   }
 

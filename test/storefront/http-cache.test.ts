@@ -31,7 +31,7 @@ beforeAll(async () => {
   path = join(stack.use(temporaryDirectory()).path, 'mirror.db');
   await using filling = new AsyncDisposableStack();
   const { daemon } = await filledDaemon(filling);
-  const open = new Database(daemon.mirror.path, { readonly: true });
+  const open = new Database(daemon.config.mirror.path, { readonly: true });
   open.prepare('VACUUM INTO ?').run(path);
   open.close();
   now = systemClock.now();

@@ -36,10 +36,10 @@ it('near a place are all products within the distance and no others, also at the
   );
   const places = [...edges, ...fc.sample(place, { seed: 7, numRuns: 100 })];
   putProducts(
-    test.mirror,
+    test,
     places.map((each, index) => productOf(index + 1, each)),
   );
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   const distance = fc.oneof(
     fc.double({ min: 0, max: 50, noNaN: true }),
     fc.double({ min: 0, max: 20_037, noNaN: true }),

@@ -89,9 +89,9 @@ const small =
 
 it('no read and no search of the reader, and no example of the documents, goes through a big table', () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(7, { tag_ids: [1] })]);
-  const db = new Database(test.mirror.path, { readonly: true });
-  const statements = everyStatement(test.mirror.path);
+  putProducts(test, [productOf(7, { tag_ids: [1] })]);
+  const db = new Database(test.path, { readonly: true });
+  const statements = everyStatement(test.path);
   expect(statements.length).toBeGreaterThan(70);
   expect(examples().length).toBeGreaterThan(2);
   for (const text of [...statements, ...examples()]) expect(scans(db, text), text).toEqual([]);

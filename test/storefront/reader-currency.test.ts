@@ -41,7 +41,7 @@ function pricesOf(path: string, product_id: number, options: { currency?: string
 }
 
 it('a reader opened with a currency shows it everywhere: products, lists, searches, filters, facets, calendars', () => {
-  const { mirror } = harness.daemon;
+  const { mirror } = harness.daemon.config;
   const open = harness.sandbox.world
     .visible()
     .find(({ status, price, variants }) => status === 'available' && price > 0 && variants[0]?.type === 'adult');
@@ -127,7 +127,7 @@ function wrongPrices(yen: Record<string, readonly object[]>, euros: Record<strin
 }
 
 it('every price of every function is in the currency that the reader was opened with, or null', () => {
-  const { mirror } = harness.daemon;
+  const { mirror } = harness.daemon.config;
   using inEuros = openReader(mirror.path, { now: harness.clock.now });
   using inYen = openReader(mirror.path, { currency: 'JPY', now: harness.clock.now });
   const ids = inEuros.products().map(({ product_id }) => product_id);

@@ -17,7 +17,7 @@ function snapshot(): Disposable & { readonly path: string } {
   const directory = temporaryDirectory();
   const path = join(directory.path, 'mirror.db');
   using test = testMirror();
-  putProducts(test.mirror, townEntries());
+  putProducts(test, townEntries());
   test.reader.prepare('VACUUM INTO ?').run(path);
   return { path, [Symbol.dispose]: () => directory[Symbol.dispose]() };
 }

@@ -6,6 +6,7 @@ import { instant } from '../../src/clock.ts';
 import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
 import { CataloguedError, type Reader } from '../../src/storefront/reader.ts';
 import { nextVersion } from '../fakes/next-version.ts';
+import { pruneChanges } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
@@ -32,8 +33,8 @@ describe('a reader of a filled mirror', () => {
   beforeAll(async () => {
     harness = await virtualHarness({ products: 30 }, {}, { start: Date.now() });
     await harness.fill();
-    db = new Database(harness.daemon.mirror.path, { readonly: true });
-    reader = openReader(harness.daemon.mirror.path);
+    db = new Database(harness.daemon.config.mirror.path, { readonly: true });
+    reader = openReader(harness.daemon.config.mirror.path);
     product_id = db
       .prepare<[], number>(
         'SELECT product_id FROM bookable_days GROUP BY product_id ORDER BY count(*) DESC, product_id LIMIT 1',
@@ -181,11 +182,11 @@ describe('a reader of a filled mirror', () => {
       () => reader.calendar(product_id, { columns: ['price'] } as never),
       () => reader.calendar(product_id, { columns: 'date' } as never),
       () => reader.slots(product_id, day(1), { lang: 'en' } as never),
-      () => openReader(harness.daemon.mirror.path, { lang: 'en' } as never),
+      () => openReader(harness.daemon.config.mirror.path, { lang: 'en' } as never),
       () => reader.prices('7' as unknown as number),
       () => reader.changes(0, { most: 5 } as never),
       () => reader.changes(-1),
-      () => openReader(harness.daemon.mirror.path, { language: 'xx' }),
+      () => openReader(harness.daemon.config.mirror.path, { language: 'xx' }),
       () => reader.transaction(async () => Promise.reject(new Error('nobody hears this'))),
     ];
     expect(refused.map(codeOf)).toEqual(refused.map(() => 'bad-argument'));
@@ -211,8 +212,7 @@ describe('a reader of a filled mirror', () => {
     const { next: last } = reader.changes(next);
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
     expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
-    const own = harness.daemon.mirror;
-    own.transaction(() => own.changes.prune(instant(Number.MAX_SAFE_INTEGER)));
+    pruneChanges(harness, instant(Number.MAX_SAFE_INTEGER));
     expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
     expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
   });
@@ -220,7 +220,7 @@ describe('a reader of a filled mirror', () => {
 
 function oneProduct(): TestMirror {
   const test = testMirror();
-  putProducts(test.mirror, [productOf(7)]);
+  putProducts(test, [productOf(7)]);
   return test;
 }
 
@@ -247,7 +247,7 @@ describe('a reader', () => {
   it('goes on while the daemon is upgraded beside it, and names what a mirror of another contract lacks', () => {
     using test = oneProduct();
     using next = nextVersion();
-    const { path } = test.mirror;
+    const { path } = test;
     using reader = openReader(path);
     const before = reader.product(7);
     expect(before).toMatchObject({ product_id: 7 });
@@ -270,11 +270,11 @@ describe('a reader', () => {
   it('reads the file that took the place of the one it opened, within a second, and stays with that while there is none', () => {
     using one = oneProduct();
     using two = testMirror();
-    putProducts(two.mirror, [productOf(8)]);
+    putProducts(two, [productOf(8)]);
     using directory = temporaryDirectory();
     const path = join(directory.path, 'snapshot.db');
     const publish = (test: TestMirror) => {
-      const db = new Database(test.mirror.path);
+      const db = new Database(test.path);
       db.exec(`VACUUM INTO '${path}.tmp'`);
       db.close();
       renameSync(`${path}.tmp`, path);
@@ -294,7 +294,7 @@ describe('a reader', () => {
     writeFileSync(path, 'half of a file');
     now += 1000;
     expect(ids()).toEqual([8]);
-    copyFileSync(one.mirror.path, path);
+    copyFileSync(one.path, path);
     publish(one);
     now -= 5000;
     expect(ids()).toEqual([7]);
@@ -302,11 +302,11 @@ describe('a reader', () => {
 
   it('gives several reads of one state, and those that follow the newest', () => {
     using test = oneProduct();
-    using reader = openReader(test.mirror.path);
+    using reader = openReader(test.path);
     const title = () => reader.product(7)?.title;
     reader.transaction(() => {
       expect(title()).toBe('Tower 7');
-      putProducts(test.mirror, [productOf(7, { title: 'Castle', document: '{"a":1}' })], {
+      putProducts(test, [productOf(7, { title: 'Castle', document: '{"a":1}' })], {
         sent_at: Date.now() + 1000,
       });
       expect(reader.transaction(title)).toBe('Tower 7');
@@ -322,7 +322,7 @@ describe('a reader', () => {
 
   it('tries once more what passes by itself, once, and reports what stays', () => {
     using test = oneProduct();
-    using reader = openReader(test.mirror.path);
+    using reader = openReader(test.path);
     reader.product(7);
     const probe = new Database(':memory:');
     const statements = Object.getPrototypeOf(probe.prepare('SELECT 1')) as { get(...bound: unknown[]): unknown };
@@ -361,12 +361,12 @@ describe('a reader', () => {
 
   it('is closed once, and says so afterwards', () => {
     using test = oneProduct();
-    const reader = openReader(test.mirror.path);
+    const reader = openReader(test.path);
     reader.close();
     reader.close();
     expect(codeOf(() => reader.product(7))).toBe('closed');
     expect(codeOf(() => reader.transaction(() => 1))).toBe('closed');
-    const closing = openReader(test.mirror.path);
+    const closing = openReader(test.path);
     expect(closing.transaction(() => closing.close())).toBeUndefined();
     expect(codeOf(() => closing.product(7))).toBe('closed');
   });

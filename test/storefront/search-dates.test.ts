@@ -12,7 +12,7 @@ it(
     await using harness = await virtualHarness({ products: 30 }, {}, { start: systemClock.now() });
     await harness.fill();
     // The reader's views have the machine's own clock.
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const db = openMirrorAt(path, harness.clock.now());
     const days = db
       .prepare<[], { product_id: number; date: string; lowest_adult_price: number; price_variant_type: string }>(

@@ -18,8 +18,8 @@ const entries = townProducts.map(
 
 function over<Result>(stored: readonly ProductEntry[], ask: (reader: ReturnType<typeof openReader>) => Result): Result {
   using test = testMirror();
-  putProducts(test.mirror, stored);
-  using reader = openReader(test.mirror.path);
+  putProducts(test, stored);
+  using reader = openReader(test.path);
   return ask(reader);
 }
 
@@ -148,7 +148,7 @@ describe('search', () => {
     using test = testMirror();
     const { mirror } = test;
     putProducts(
-      mirror,
+      { mirror },
       [1, 2, 3, 4].map((product_id) => productOf(product_id, { title: 'Tower', rating: null })),
     );
     const [now, month] = [Date.now(), 30 * 86_400_000];
@@ -158,7 +158,7 @@ describe('search', () => {
       mirror.catalogue.categories.countAsked(3, 80, instant(now));
       mirror.catalogue.categories.countAsked(4, 80, instant(now - 3 * month - 1000));
     });
-    using reader = openReader(mirror.path);
+    using reader = openReader(test.path);
     expect(reader.search({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([
       [3, 102 >> 4],
       [2, 101 >> 3],
@@ -218,9 +218,9 @@ describe('search', () => {
 
   it('says which language the texts of a hit are in, where the one asked for has none', () => {
     using test = testMirror();
-    putProducts(test.mirror, [productOf(1, { title: 'Tower' }), productOf(2, { title: 'Tower' })]);
-    putProducts(test.mirror, [productOf(1, { title: 'Toren' })], { language: 'nl' });
-    using reader = openReader(test.mirror.path, { language: 'nl' });
+    putProducts(test, [productOf(1, { title: 'Tower' }), productOf(2, { title: 'Tower' })]);
+    putProducts(test, [productOf(1, { title: 'Toren' })], { language: 'nl' });
+    using reader = openReader(test.path, { language: 'nl' });
     const { hits } = reader.search();
     expect(
       hits.map(({ product_id, language, language_shown, title }) => [product_id, language, language_shown, title]),
@@ -290,8 +290,8 @@ describe('search', () => {
 
   it('takes whatever is typed', () => {
     using test = testMirror();
-    putProducts(test.mirror, entries);
-    using reader = openReader(test.mirror.path);
+    putProducts(test, entries);
+    using reader = openReader(test.path);
     const typed = [
       'x'.repeat(10_000), 'museum '.repeat(2000), '"', '*', 'NEAR(a b)', 'title:museum', '^a', '-a', 'a AND NOT b', "'; DROP TABLE _product; --",
       '\u202Emuseum', '👩‍👩‍👧‍👦 museum', '\u0000museum', '   ', '', 'museum\u0301', '\ud83d', '(((((', '{name} : a', 'ﷺ',

@@ -24,7 +24,7 @@ it.each([
 
 it('nothing that a person can type is an error', () => {
   using test = testMirror();
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   const syntax = fc.constantFrom(
     '"',
     "'",

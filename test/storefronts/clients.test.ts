@@ -46,7 +46,7 @@ const read_at = Date.parse('2026-11-27T12:00:00Z');
 
 function filled(): TestMirror {
   const made = testMirror();
-  putProducts(made.mirror, [productOf(1, { title: before }), productOf(2)], { sent_at: read_at });
+  putProducts(made, [productOf(1, { title: before }), productOf(2)], { sent_at: read_at });
   return made;
 }
 
@@ -80,7 +80,7 @@ test('ODBC cuts instants to 32 bits, and does not with BigInt=1', () => {
         'python3',
         '-c',
         odbc,
-        [`Driver=SQLite3;Database=${mirror.mirror.path}`, ...more].join(';'),
+        [`Driver=SQLite3;Database=${mirror.path}`, ...more].join(';'),
         'SELECT checked_at FROM products',
       ),
     );
@@ -94,7 +94,7 @@ test('GDAL shows the largest 32-bit number for an instant, and the instant for t
   using mirror = filled();
   const right = 'checked_at + 0';
   const ask = (column: string) =>
-    run('ogrinfo', '-ro', '-q', mirror.mirror.path, '-sql', `SELECT ${column} AS n FROM products LIMIT 1`);
+    run('ogrinfo', '-ro', '-q', mirror.path, '-sql', `SELECT ${column} AS n FROM products LIMIT 1`);
   expect(page).toContain(`\`${right}\``);
   expect(ask('checked_at')).toMatch(/= 2147483647$/);
   expect(ask(right)).toMatch(new RegExp(`= ${read_at}$`));
@@ -105,7 +105,7 @@ test('JDBC compares every date with a number after setDate, and with the date af
   using mirror = filled();
   const right = 'setString(1, "2027-06-01")';
   expect(page).toContain(`\`${right}\``);
-  otherWriter(mirror.mirror.path).exec(
+  otherWriter(mirror.path).exec(
     "CREATE TABLE dated (date TEXT); INSERT INTO dated VALUES ('2026-11-27'), ('2027-06-02')",
   );
   const source = `SELECT count(*) FROM dated WHERE date >= ?`;
@@ -124,7 +124,7 @@ test('JDBC compares every date with a number after setDate, and with the date af
 });
 
 /** Writes a program of Java, and returns the arguments that run it over a mirror. */
-function java({ mirror: { path } }: TestMirror, body: string): string[] {
+function java({ path }: TestMirror, body: string): string[] {
   const file = join(dirname(path), 'Program.java');
   writeFileSync(
     file,
@@ -153,11 +153,11 @@ const keeping: Record<
   'PHP, PDO': {
     client: 'php',
     right: '$query->closeCursor();',
-    command: ({ mirror }, right) => [
+    command: ({ path }, right) => [
       'php',
       '-r',
       `
-      $db = new PDO("sqlite:${mirror.path}", options: [PDO::SQLITE_ATTR_OPEN_FLAGS => PDO::SQLITE_OPEN_READONLY]);
+      $db = new PDO("sqlite:${path}", options: [PDO::SQLITE_ATTR_OPEN_FLAGS => PDO::SQLITE_OPEN_READONLY]);
       $query = $db->prepare("${byKey}"); $query->execute(); echo $query->fetchColumn(), "\\n";
       fgets(STDIN); echo $db->query("${another}")->fetchColumn(), "\\n";
       ${right}
@@ -167,11 +167,11 @@ const keeping: Record<
   'PHP, SQLite3': {
     client: 'php',
     right: '$rows->finalize();',
-    command: ({ mirror }, right) => [
+    command: ({ path }, right) => [
       'php',
       '-r',
       `
-      $db = new SQLite3("${mirror.path}", SQLITE3_OPEN_READONLY);
+      $db = new SQLite3("${path}", SQLITE3_OPEN_READONLY);
       $query = $db->prepare("${byKey}"); $rows = $query->execute(); echo $rows->fetchArray()[0], "\\n";
       fgets(STDIN); echo $db->querySingle("${another}"), "\\n";
       ${right}
@@ -181,11 +181,11 @@ const keeping: Record<
   'Ruby, sqlite3': {
     client: 'ruby',
     right: 'query.reset!',
-    command: ({ mirror }, right) => [
+    command: ({ path }, right) => [
       'ruby',
       '-e',
       `require "sqlite3"; $stdout.sync = true
-      db = SQLite3::Database.new("${mirror.path}", readonly: true)
+      db = SQLite3::Database.new("${path}", readonly: true)
       query = db.prepare("${byKey}"); puts query.step[0]
       $stdin.gets; puts db.get_first_value("${another}")
       ${right}
@@ -195,11 +195,11 @@ const keeping: Record<
   'Lua, LuaSQL': {
     client: 'lua',
     right: 'rows:close()',
-    command: ({ mirror }, right) => [
+    command: ({ path }, right) => [
       'lua5.4',
       '-e',
       `io.stdout:setvbuf("no")
-      local db = require("luasql.sqlite3").sqlite3():connect("${mirror.path}")
+      local db = require("luasql.sqlite3").sqlite3():connect("${path}")
       local function ask() local found = db:execute("${another}"); print((found:fetch())); found:close() end
       local rows = db:execute("${byKey}"); print((rows:fetch()))
       io.read(); ask()
@@ -242,11 +242,11 @@ test.for(Object.entries(keeping))(
     const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
     const next = async () => (await lines.next()).value as string;
-    const writer = otherWriter(mirror.mirror.path);
+    const writer = otherWriter(mirror.path);
     waitForLocks(writer, 0);
     const isLogKept = () => Number((writer.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[])[0]?.busy) === 1;
     expect(await next()).toBe(before);
-    putProducts(mirror.mirror, [productOf(1, { title: 'Tower after' })], { sent_at: read_at + 1 });
+    putProducts(mirror, [productOf(1, { title: 'Tower after' })], { sent_at: read_at + 1 });
     expect(isLogKept()).toBe(true);
     child.stdin.write('\n');
     expect(await next()).toBe(before);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { openReader } from '../fakes/reader.ts';
@@ -42,8 +43,8 @@ beforeAll(async () => {
     { storefront_token: createSecret(token) },
   );
   daemon = stack.use(await startDaemon(testMachine({ log: testLog('warn').log }), config));
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
-  const mirror = daemon.mirror.path;
+  await untilFilled(daemon);
+  const mirror = daemon.config.mirror.path;
   reached = { mirror, door: daemon.storefront?.replace('http:', 'tcp:') ?? '', token };
   wish = ticketOf(mirror);
 });

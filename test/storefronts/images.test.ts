@@ -20,7 +20,7 @@ async function filledWithMarkup() {
   Object.assign(product.images[0] ?? {}, { credit: markup, alt_text: 'a "view"' });
   Object.assign(product.images[1] ?? {}, { credit: '  ' });
   await harness.fill();
-  return { harness, product, path: harness.daemon.mirror.path };
+  return { harness, product, path: harness.daemon.config.mirror.path };
 }
 
 describe('a page', () => {

@@ -69,16 +69,15 @@ function answers(port: number): Promise<boolean> {
 /** A mirror of a few hundred products, and what its daemon does. */
 function mirrorOf(title: string) {
   const test = testMirror();
-  const { mirror } = test;
-  putProducts(mirror, [productOf(1, { title }), ...Array.from({ length: 300 }, (_, at) => productOf(at + 2))]);
+  putProducts(test, [productOf(1, { title }), ...Array.from({ length: 300 }, (_, at) => productOf(at + 2))]);
   const later = () => Date.now() + 1000;
   return {
-    path: mirror.path,
-    open: opening.replaceAll('data/mirror.db', mirror.path),
-    retitle: (next: string) => putProducts(mirror, [productOf(1, { title: next })], { sent_at: later() }),
+    path: test.path,
+    open: opening.replaceAll('data/mirror.db', test.path),
+    retitle: (next: string) => putProducts(test, [productOf(1, { title: next })], { sent_at: later() }),
     /** Copies the log into the file; returns whether a reader hinders it. */
     hindered: () => {
-      using db = Object.assign(new Database(mirror.path, { timeout: 0 }), { [Symbol.dispose]: () => undefined });
+      using db = Object.assign(new Database(test.path, { timeout: 0 }), { [Symbol.dispose]: () => undefined });
       const [row] = db.pragma('wal_checkpoint(TRUNCATE)') as { busy: number }[];
       db.close();
       return row?.busy === 1;

@@ -15,7 +15,7 @@ it(
   async () => {
     await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
     await harness.fill();
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const db = openMirrorForReading(path);
     const { product_id } = db
       .prepare<[], { product_id: number }>(
@@ -40,7 +40,7 @@ it(
   async () => {
     await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
     await harness.fill();
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const ask = (sql: string) => execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' }).trim();
     expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
     const db = otherWriter(path);

@@ -15,8 +15,8 @@ function example(language: string, path: string): string {
 
 it('the README’s examples in PHP, Python and Node read a mirror', needs('php', 'python3'), () => {
   using test = testMirror();
-  putProducts(test.mirror, [productOf(703295)]);
-  const { path } = test.mirror;
+  putProducts(test, [productOf(703295)]);
+  const { path } = test;
   const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
   expect(run('php', '-r', `${example('php', path)} echo 'read ', $query->columnCount();`)).toBe('read 4');
   expect(run('python3', '-c', `import sqlite3\n${example('python', path)}print('read', len(rows.description))`)).toBe(

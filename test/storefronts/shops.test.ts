@@ -8,6 +8,7 @@ import { addDays } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { untilFilled } from '../fakes/filled-daemon.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -57,7 +58,7 @@ beforeAll(async () => {
   const more = { storefront: { listen: `unix:${door}` } };
   daemon = await startDaemon(testMachine({ log: testLog('warn').log }), testConfig(path, sandbox.url, more));
   stack.defer(() => daemon[Symbol.asyncDispose]());
-  while (daemon.mirror.filledAt() === null) await daemon.tick();
+  await untilFilled(daemon);
   // What a notification brings along; no read says it.
   change(`UPDATE _product SET alternative_product_id = ${ids.instead} WHERE product_id = ${ids.closed}`);
   change(`INSERT INTO alternatives VALUES (${ids.closed}, ${ids.instead})`);
@@ -69,7 +70,7 @@ beforeAll(async () => {
 
 afterAll(() => stack.disposeAsync());
 
-const mirrorPath = () => daemon.mirror.path;
+const mirrorPath = () => daemon.config.mirror.path;
 
 function change(sql: string): void {
   const db = otherWriter(mirrorPath());

@@ -2,7 +2,9 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { check } from '../fakes/check.ts';
 import { needs } from '../fakes/needs.ts';
+import { makeDue } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -10,8 +12,10 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 /** The list is walked every hour here, so that half a day holds what takes a quarter of a year. */
+const hourly = { cadence: { products: '1h' } };
+
 async function filled(options: Parameters<typeof filledHarness>[0], config: object = {}): Promise<VirtualHarness> {
-  const harness = await filledHarness(options, { cadence: { products: '1h' }, ...config });
+  const harness = await filledHarness(options, { ...hourly, ...config });
   return harness;
 }
 
@@ -28,11 +32,11 @@ async function until(harness: VirtualHarness, so: () => boolean, step = 20 * min
   }
 }
 
-const visible = ({ daemon }: VirtualHarness) => daemon.mirror.catalogue.products.count();
+const visible = ({ products }: VirtualHarness) => products().length;
 const hold = ({ daemon }: VirtualHarness) => daemon.mirror.evidence.hold('products');
 const held = (harness: VirtualHarness) => ![undefined, 'ended'].includes(hold(harness)?.state);
-const decide = ({ daemon: { mirror, ports } }: VirtualHarness, decision: 'approved' | 'rejected') =>
-  mirror.transaction(() => ports.evidence.decide('products', decision));
+const decide = async ({ ask }: VirtualHarness, decision: 'approve' | 'reject') =>
+  (await ask(`POST /v1/held/${decision}`, { body: { kind: 'products' } })).subjects;
 const absence = ({ daemon }: VirtualHarness, product: SandboxProduct) =>
   daemon.mirror.catalogue.removals.one(product.id);
 /** Enough that three fifths of them are more than may go on one answer. */
@@ -55,23 +59,31 @@ describe('a product that the service no longer offers', () => {
   it.each([404, 410] as const)(
     'is withdrawn within three hours of the list that lacks it (%s), and returns with its history',
     async (gone) => {
-      await using harness = await filled({ ...lean, gone });
-      const product = first(harness);
-      const first_seen_at = harness.daemon.mirror.catalogue.products.shown(product.id)?.first_seen_at;
-      product.withdrawn = true;
-      await lives(harness, 3 * hour);
-      expect(visible(harness)).toBe(products - 1);
-      expect(harness.daemon.mirror.catalogue.products.shown(product.id)?.withdrawn_at).not.toBeNull();
-      expect(harness.daemon.mirror.schedule.records.ofProduct(product.id)).toEqual([]);
-      expect(await harness.compare()).toMatchObject({ differences: 0 });
-      product.withdrawn = false;
-      await lives(harness, 2 * hour);
-      expect(visible(harness)).toBe(products);
-      expect(harness.daemon.mirror.catalogue.products.shown(product.id)).toMatchObject({
-        first_seen_at,
-        withdrawn_at: null,
+      const withdrawn = 'SELECT count(*) AS products FROM withdrawn_products';
+      await check({
+        world: { service: { ...lean, gone }, config: hourly },
+        faults: (world) => {
+          first(world).withdrawn = true;
+        },
+        live: 3 * hour,
+        expect: { products: products - 1, rows: { [withdrawn]: [{ products: 1 }] }, differences: 0 },
+        later: [
+          {
+            faults: ({ sandbox }) => {
+              for (const product of sandbox.products()) product.withdrawn = false;
+            },
+            live: 2 * hour,
+            expect: { products, rows: { [withdrawn]: [{ products: 0 }] }, differences: 0 },
+          },
+          {
+            expect: async (world) => {
+              const { first_seen_at, withdrawn_at, records } = await world.explain(first(world).id);
+              expect(first_seen_at).toBeLessThan(world.clock.now() - 5 * hour);
+              expect([withdrawn_at, records.length]).toEqual([null, 6]);
+            },
+          },
+        ],
       });
-      expect(harness.daemon.mirror.schedule.records.ofProduct(product.id)).toHaveLength(6);
     },
   );
 
@@ -108,7 +120,7 @@ describe('a product that the service no longer offers', () => {
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
     const { mirror, ports } = harness.daemon;
-    decide(harness, 'approved');
+    await decide(harness, 'approve');
     await until(harness, () => visible(harness) === left);
     const gone = harness.sandbox.products().find(({ withdrawn }) => withdrawn);
     const reading = await harness.drive(
@@ -174,11 +186,9 @@ describe('a list that lies', () => {
 describe('a product whose own read answers 404 although the list shows it', () => {
   const refuse = (harness: VirtualHarness, { id }: SandboxProduct) =>
     harness.sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `/${id}\\?` });
-  const readNow = ({ daemon, clock }: VirtualHarness, { id }: SandboxProduct) => {
-    const kinds = [{ resource: 'product_detail' as const, edition: 'en', part: 0 }];
-    daemon.mirror.transaction(() =>
-      daemon.mirror.schedule.records.bringForward({ kinds, product_ids: [id] }, clock.now(), 'requested'),
-    );
+  const readNow = (harness: VirtualHarness, { id }: SandboxProduct) => {
+    const own = { resource: 'product_detail', product_id: id, edition: 'en', part: 0 } as const;
+    makeDue(harness, [own], { at: harness.clock.now(), reason: 'requested' });
   };
 
   it('stays, and brings the list forward, but not twice within an hour', async () => {
@@ -201,20 +211,13 @@ describe('a product whose own read answers 404 although the list shows it', () =
 
   it('is not meant by the 404 of another of its reads', needs('time'), async () => {
     await using harness = await filled(lean);
-    const { daemon, clock, sandbox } = harness;
+    const { sandbox } = harness;
     const product = first(harness);
     sandbox.world.hide(({ id }) => id === product.id);
     await until(harness, () => absence(harness, product) !== null);
     const answered = absence(harness, product)?.answered_at;
     sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `${product.id}/` });
-    const kinds = (['variants', 'checkout_information'] as const).map((resource) => ({
-      resource,
-      edition: 'en',
-      part: 0,
-    }));
-    daemon.mirror.transaction(() =>
-      daemon.mirror.schedule.records.bringForward({ kinds, product_ids: [product.id] }, clock.now(), 'requested'),
-    );
+    await harness.resync(['variants', 'checkout'], [product.id]);
     await lives(harness, minute);
     expect(sandbox.calls.counts().by_status['404']).toBeGreaterThan(0);
     expect(absence(harness, product)).toMatchObject({ answered_at: answered });
@@ -242,7 +245,7 @@ describe('sixty percent that are really gone', () => {
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
     const approved_at = harness.clock.now();
-    expect(decide(harness, 'approved')).toEqual(['products']);
+    expect(await decide(harness, 'approve')).toEqual(['products']);
     await until(harness, () => visible(harness) === left);
     expect(harness.clock.now() - approved_at).toBeLessThan(3 * hour);
   });

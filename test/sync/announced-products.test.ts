@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { findProducts } from '../../src/sync/reads/find-products.ts';
 import { deliveryList, disabled, notificationOf, updated } from '../fakes/delivery-list.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -29,11 +29,7 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
     const rows = products.filter((row: { id: string }) => row.id !== String(id));
     return JSON.stringify({ ...rest, products: rows, pagination: { ...pagination, total: pagination.total - 1 } });
   };
-  const { mirror } = harness.daemon;
-  const now = harness.clock.now();
-  mirror.transaction(() =>
-    mirror.catalogue.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }),
-  );
+  withdraw(harness, id, harness.clock.now());
   await harness.liveUntil(harness.clock.now() + 2 * hour);
   const inbox = deliveryList(harness.clock);
   asked.length = 0;
@@ -55,19 +51,14 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
       await applyDeliveries(harness.daemon.ports, inbox, never);
     },
     live: (ms: number) => harness.liveUntil(harness.clock.now() + ms),
-    isShown: () => mirror.catalogue.products.isVisible(id),
-    records: () => mirror.schedule.records.ofProduct(id).length,
+    isShown: () => harness.products().includes(id),
+    records: () => harness.explain(id).records.length,
     walks: () => walks() - before,
     [Symbol.asyncDispose]: () => harness[Symbol.asyncDispose](),
   };
 }
 
-function unmet({ daemon, clock }: VirtualHarness): unknown[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare('SELECT resource FROM freshness WHERE met = 0').all();
-  db.close();
-  return rows;
-}
+const unmet = ({ rows }: VirtualHarness) => rows('SELECT resource FROM freshness WHERE met = 0');
 
 describe('an announced product that the mirror lacks', () => {
   it('is asked for by its own read, and shows once the list has it, hours later too', async () => {
@@ -115,7 +106,7 @@ describe('an announced product that the mirror lacks', () => {
     expect(test.records()).toBe(0);
     expect(test.asked.filter((path) => path === `/v2/products/${test.id}`).length).toBeLessThan(8);
     expect(test.walks()).toBeLessThan(10);
-    expect(test.harness.daemon.mirror.push.closures.undecided()).toEqual([]);
+    expect(test.harness.status().closures).toMatchObject({ unconfirmed: 0, held: 0 });
   });
 });
 

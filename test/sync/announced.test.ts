@@ -9,7 +9,6 @@ import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
-import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -17,7 +16,7 @@ const never = new AbortController().signal;
 
 /** The mirror's tables, open for writing beside the daemon. */
 function open({ daemon }: VirtualHarness): Database.Database & Disposable {
-  const db = new Database(daemon.mirror.path);
+  const db = new Database(daemon.config.mirror.path);
   return Object.assign(db, { [Symbol.dispose]: () => db.close() });
 }
 
@@ -72,7 +71,7 @@ it.each([
   const question = { product_id: product.id, date: '2026-12-05' };
   const answer = await harness.drive(checkBeforeOrder(ports, question, never));
   expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
-  expect(harness.daemon.mirror.catalogue.products.isVisible(product.id)).toBe(true);
+  expect(harness.products().includes(product.id)).toBe(true);
   if (gone === 410) return;
   // Two lists without it, while removals are held: nothing is withdrawn, but nobody sells it either.
   const now = harness.clock.now();
@@ -106,37 +105,13 @@ it.each(['flag', 'refuse'] as const)(
       url.startsWith(`/v2/products/${product.id}?`),
     );
     expect(reads).toEqual([]);
-    expect(harness.daemon.mirror.push.closures.inForce(product.id)).toMatchObject({ confirmed_at: expect.any(Number) });
+    expect(harness.explain(product.id).closures).toMatchObject([{ confirmed_at: expect.any(Number) }]);
   },
 );
 
-it('a second closure that names no alternative keeps that of the first, and takes a new one', () => {
-  using test = testMirror();
-  const { closures } = test.mirror.push;
-  const db = new Database(test.mirror.path);
-  db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
-  db.close();
-  const closure = {
-    product_id: 1,
-    delivery_id: 1,
-    notified_at: instant(1000),
-    applied_at: instant(1000),
-    available_at: null,
-  };
-  const words = { reason: 'out_of_season', expected_reopening: null };
-  test.mirror.transaction(() => {
-    closures.put({ ...closure, ...words, alternative_product_id: 7 });
-    closures.mark(closures.inForce(1)?.closure_id ?? 0, 'confirmed_at', instant(2000));
-    closures.put({ ...closure, delivery_id: 2, notified_at: instant(3000), ...words, alternative_product_id: null });
-  });
-  expect(closures.inForce(1)).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });
-  test.mirror.transaction(() => closures.put({ ...closure, delivery_id: 3, ...words, alternative_product_id: 9 }));
-  expect(closures.inForce(1)).toMatchObject({ alternative_product_id: 9 });
-});
-
 it('explain counts a retry as one call, and not as two thousand a day', async () => {
   await using harness = await filledHarness({ lean: true, products: 3 });
-  const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
+  const [id = 0] = harness.products();
   const calls = () => explainProduct(harness.daemon.ports, id)?.calls_per_day ?? 0;
   const before = calls();
   const { transaction } = harness.daemon.mirror;

@@ -5,8 +5,8 @@ import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
+import { makeDue, withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -32,12 +32,7 @@ async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promi
   const inbox = deliveryList(harness.clock);
   const apply = () => applyDeliveries(harness.daemon.ports, inbox, never);
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
-  const query = <Row>(sql: string) => {
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-    const rows = db.prepare<[], Row>(sql).all();
-    db.close();
-    return rows;
-  };
+  const query = <Row>(sql: string): Row[] => harness.rows(sql);
   return {
     harness,
     inbox,
@@ -107,13 +102,9 @@ describe('a notification that a product is closed', () => {
     const [announced = 0, found = 0] = test.ids;
     for (const id of [announced, found]) test.sandboxed(id).status = 'unavailable';
     await test.post(notificationOf(announced, disabled(words)), 2 * minute);
-    const { mirror, clock } = test.harness.daemon.ports;
     const dates = (product_id: number) =>
-      mirror.schedule.records.ofProduct(product_id).filter(({ resource }) => resource === 'availability');
-    mirror.transaction(() => {
-      for (const record of [announced, found].flatMap(dates))
-        mirror.schedule.records.setDue(record, { at: clock.now(), reason: 'requested' });
-    });
+      test.harness.explain(product_id).records.filter(({ resource }) => resource === 'availability');
+    await test.harness.resync(['availability'], [announced, found]);
     await test.live(5 * minute);
     const reasons = (product_id: number) => new Set(dates(product_id).map(({ due_reason }) => due_reason));
     expect([reasons(announced), reasons(found)]).toEqual([new Set(['cadence-elapsed']), new Set(['reopening-look'])]);
@@ -216,22 +207,17 @@ describe('closures of one product', () => {
     test.harness.sandbox.faults.add(fault);
     for (let second = 0; second < 240; second += 3)
       await test.post(notificationOf(id, updated(), disabled(words)), 3000);
-    const detail = test.harness.daemon.mirror.schedule.records
-      .ofProduct(id)
-      .find(({ resource }) => resource === 'product_detail');
+    const detail = test.harness.record(id, 'product_detail');
     expect(detail?.failures).toBe(5);
   });
 
   it('leave a read that fails asked for by them, unlike one that was due', async () => {
     await using test = await filled();
     const [notified = 0, due = 0] = test.ids;
-    const { mirror, clock } = test.harness.daemon.ports;
-    const detail = (product_id: number) =>
-      mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
+    const detail = (product_id: number) => test.harness.record(product_id, 'product_detail');
     test.harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/products/(${notified}|${due})\\?` });
-    const other = detail(due);
-    if (other === undefined) throw new Error('no record');
-    mirror.transaction(() => mirror.schedule.records.setDue(other, { at: clock.now(), reason: 'cadence-elapsed' }));
+    const own = { resource: 'product_detail', product_id: due, edition: 'en', part: 0 } as const;
+    makeDue(test.harness, [own], { at: test.harness.clock.now(), reason: 'cadence-elapsed' });
     await test.post(notificationOf(notified, updated()), minute);
     const reasons = [notified, due].map((id) => {
       const { due_reason, failures = 0 } = detail(id) ?? {};
@@ -247,13 +233,8 @@ describe('closures of one product', () => {
     await using test = await filled();
     const [id = 0] = test.ids;
     await test.post(notificationOf(id, disabled(words)));
-    const { mirror, clock } = test.harness.daemon.ports;
-    const now = clock.now();
-    mirror.transaction(() =>
-      mirror.catalogue.removals.withdraw(id, 'gone', now, { sent_at: now, reason: 'missing-from-list' }),
-    );
-    expect(mirror.push.closures.counts()).toEqual({ unconfirmed: 0, held: 0 });
-    expect(mirror.push.closures.recentlyUnconfirmed(instant(now + hour))).toBe(0);
+    withdraw(test.harness, id, test.harness.clock.now());
+    expect(test.harness.status().closures).toEqual({ unconfirmed: 0, held: 0, mostly_false: 0 });
   });
 });
 
@@ -341,10 +322,10 @@ describe('a mass of closures', () => {
     const off = () => test.query<{ n: number }>('SELECT count(*) AS n FROM products WHERE sellable = 0')[0]?.n ?? 0;
     const before = test.harness.sandbox.world.visible().filter(({ status }) => status !== 'available').length - 1;
     expect(off() - before).toBe(6);
-    expect(test.harness.daemon.mirror.push.closures.counts().held).toBe(34);
+    expect(test.harness.status().closures.held).toBe(34);
     await test.live(13 * minute);
     expect(off() - before).toBe(1);
-    expect(test.harness.daemon.mirror.push.closures.counts().held).toBe(0);
+    expect(test.harness.status().closures.held).toBe(0);
   });
 
   it('that most reads contradict is taken for misuse of the address', needs('time'), async () => {
@@ -385,9 +366,7 @@ describe('a notification of changed details', () => {
     await test.apply();
     await test.live(3 * minute);
     expect(asked.filter((path) => path === `/v2/products/${id}`)).toHaveLength(2);
-    expect(
-      test.harness.daemon.mirror.schedule.records.ofProduct(id).filter(({ notified_at }) => notified_at !== null),
-    ).toEqual([]);
+    expect(test.harness.explain(id).records.filter(({ due_reason }) => due_reason === 'notified')).toEqual([]);
   });
 
   it('that came while the clock was wrong does not hide one that comes during the next fetch', async () => {

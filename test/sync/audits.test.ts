@@ -17,7 +17,7 @@ const often = { requests_per_second: 100_000, concurrency: 4, audit: 0.5 };
 const near = { availability: { horizon: 31 } };
 
 function truthIn({ daemon, clock }: VirtualHarness) {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  const db = openMirrorAt(daemon.config.mirror.path, clock.now());
   try {
     return truthOf(readsOf(db))();
   } finally {
@@ -37,7 +37,7 @@ async function filled(
 
 /** Returns which products are shown otherwise than the service has them now: times, prices, and tickets up to an order's most. */
 function outdatedNow({ daemon, clock, sandbox }: VirtualHarness): Set<number> {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  const db = openMirrorAt(daemon.config.mirror.path, clock.now());
   const [from, to] = [1, 28].map((ahead) => new Date(clock.now() + ahead * day).toISOString().slice(0, 10)) as [
     string,
     string,

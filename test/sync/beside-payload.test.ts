@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { resyncResources } from '../../src/sync/records/resync.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -9,29 +8,24 @@ const after = { api_version: { major: 2, minor: 8 }, message: 'Good evening.', b
 const pages = { pagination: { page: 1, page_size: 1, total: 1 } };
 
 /** Reads everything again, and returns the number of changes of each kind that this finds. */
-async function readAgain({ daemon, clock, liveUntil }: VirtualHarness): Promise<Record<string, number>> {
-  const count = openMirrorAt(daemon.mirror.path, clock.now());
-  const seen = Number(count.prepare('SELECT max(seq) FROM changes').pluck().get());
-  count.close();
-  requestResync(daemon.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
+async function readAgain({ rows, resync, clock, liveUntil }: VirtualHarness): Promise<Record<string, number>> {
+  const [before] = rows<{ seq: number }>('SELECT max(seq) AS seq FROM changes');
+  await resync(resyncResources);
   await liveUntil(clock.now() + 5 * minute);
-  const reader = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = reader
-    .prepare<[number], { kind: string; changes: number }>(
-      "SELECT kind, count(*) AS changes FROM changes WHERE seq > ? AND kind <> 'pass_completed' GROUP BY kind",
-    )
-    .all(seen);
-  reader.close();
-  return Object.fromEntries(rows.map(({ kind, changes }) => [kind, changes]));
+  const found = rows<{ kind: string; changes: number }>(
+    "SELECT kind, count(*) AS changes FROM changes WHERE seq > ? AND kind <> 'pass_completed' GROUP BY kind",
+    before?.seq,
+  );
+  return Object.fromEntries(found.map(({ kind, changes }) => [kind, changes]));
 }
 
 test('members beside the payload are no change of any product, whatever becomes of them', async () => {
   let beside: Record<string, unknown> = before;
   await using harness = await virtualHarness({ products: 40, beside: () => beside });
   await harness.fill();
-  const reader = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-  const names = reader.prepare('SELECT DISTINCT e.key FROM checkout_information, json_each(document) e').pluck().all();
-  reader.close();
+  const names = harness
+    .rows('SELECT DISTINCT e.key FROM checkout_information, json_each(document) e')
+    .map(({ key }) => key);
   expect(names).toEqual(expect.arrayContaining(['has_timeslots', 'additional_information', 'starting_point']));
   for (const name of ['success', ...Object.keys(before)]) expect(names, name).not.toContain(name);
   expect(await readAgain(harness)).toEqual({});
@@ -41,7 +35,7 @@ test('members beside the payload are no change of any product, whatever becomes 
   expect(await readAgain(harness)).toEqual({});
   // A change of the payload is found by the same reads (control).
   beside = before;
-  const [id = 0] = harness.daemon.mirror.catalogue.products.ids().filter((each) => each % 5 !== 0);
+  const [id = 0] = harness.products().filter((each) => each % 5 !== 0);
   harness.sandbox.world.edit(id, { field: 'must_know', value: 'Bring a friend.' });
   expect(await readAgain(harness)).toEqual({ checkout_changed: 1 });
 });

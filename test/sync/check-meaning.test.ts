@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -18,12 +17,7 @@ async function filled(config: Record<string, unknown> = {}) {
   const sells = (each: SandboxProduct) => harness.sandbox.world.days(each, date, date, 'EUR').length > 0;
   const product = harness.sandbox.world.visible().find((each) => each.status === 'available' && sells(each));
   if (product === undefined) throw new Error('no product sells tickets on that date');
-  const query = <Row>(sql: string): Row[] => {
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-    const rows = db.prepare<[], Row>(sql).all();
-    db.close();
-    return rows;
-  };
+  const query = <Row>(sql: string): Row[] => harness.rows(sql);
   const states = () =>
     Object.fromEntries(
       query<{ currency: string; state: string }>(
@@ -43,7 +37,7 @@ async function filled(config: Record<string, unknown> = {}) {
       await harness.drive(ports.sharedReads.stored());
       return answer;
     },
-    failures: () => harness.daemon.mirror.schedule.records.ofProduct(product.id).map(({ failures }) => failures),
+    failures: () => harness.explain(product.id).records.map(({ failures }) => failures),
     [Symbol.asyncDispose]: async () => {
       await ports[Symbol.asyncDispose]();
       await harness[Symbol.asyncDispose]();

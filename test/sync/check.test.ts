@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
@@ -8,8 +7,8 @@ import { runSyncCycle } from '../../src/sync/engine.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
+import { makeDue, withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -65,6 +64,9 @@ function soldOn({ sandbox }: VirtualHarness, product: SandboxProduct, on: string
   return sandbox.world.days(product, on, on, 'EUR')[0]?.slots ?? [];
 }
 
+const errorRates = ({ harness, product }: Awaited<ReturnType<typeof filled>>) =>
+  harness.rows('SELECT * FROM availability_error_rate WHERE product_id = ?', product.id);
+
 describe('a check', () => {
   it('of what the service still sells holds, and the mirror has its answer', async () => {
     await using test = await filled();
@@ -117,9 +119,8 @@ describe('a check', () => {
     const far = days.map((other) => Math.abs(Date.parse(other.date) - Date.parse(date)));
     expect(far).toEqual(far.toSorted((a, b) => a - b));
     expect(days.every(({ price }) => price !== null)).toBe(true);
-    expect(test.harness.daemon.mirror.changes.ofDate(test.product.id, date)).toMatchObject([
-      { kind: 'date_sold_out', reason: 'live-check' },
-    ]);
+    const changes = 'SELECT kind FROM changes WHERE product_id = ? AND date = ?';
+    expect(test.harness.rows(changes, test.product.id, date)).toEqual([{ kind: 'date_sold_out' }]);
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
   });
 
@@ -169,9 +170,7 @@ describe('a check', () => {
     const closed = { verdict: 'gone', reasons: ['not-on-sale'], now: { state: 'not_on_sale', slots: [] } };
     expect(await test.check()).toMatchObject({ ...closed, mirror: { state: 'available' } });
     expect(await test.check()).toMatchObject(closed);
-    const detail = test.harness.daemon.mirror.schedule.records
-      .ofProduct(test.product.id)
-      .find(({ resource }) => resource === 'product_detail');
+    const detail = test.harness.record(test.product.id, 'product_detail');
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
     await test.harness.drive(runSyncCycle(test.harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
@@ -221,7 +220,7 @@ describe('a check', () => {
     async () => {
       await using test = await filled();
       const { harness, product } = test;
-      const timezone = harness.daemon.mirror.catalogue.products.find(product.id)?.timezone ?? 'UTC';
+      const timezone = harness.explain(product.id).timezone ?? 'UTC';
       const [, first, second, ...rest] = soldOn(harness, product, date);
       if (first === undefined || second === undefined) throw new Error('too few times');
       const begins = (time: string) =>
@@ -251,8 +250,7 @@ describe('a check', () => {
   it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
     await using test = await filled();
     const { harness, ports, product } = test;
-    const { mirror } = harness.daemon;
-    const timezone = mirror.catalogue.products.find(product.id)?.timezone ?? 'UTC';
+    const timezone = harness.explain(product.id).timezone ?? 'UTC';
     const today = localDate(timezone, harness.clock.now());
     let midnight = Math.ceil(harness.clock.now() / 900_000) * 900_000;
     while (localDate(timezone, midnight) === today) midnight += 900_000;
@@ -261,9 +259,8 @@ describe('a check', () => {
     const wait = { product_id: product.id, deadline_ms: 30_000 };
     const others = [date, today].map((each) => checkBeforeOrder(ports, { ...wait, date: each }, never));
     await harness.drive(harness.clock.sleep(1000));
-    const by = { sent_at: harness.clock.now(), reason: 'missing-from-list' } as const;
     expect(await test.check({ date: today })).toMatchObject({ verdict: 'gone', reasons: ['date-past'], now: null });
-    mirror.transaction(() => mirror.catalogue.removals.withdraw(product.id, 'test', harness.clock.now(), by));
+    withdraw(harness, product.id, harness.clock.now());
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
     await harness.drive(Promise.all(others));
     expect(ports.prepared.size).toBe(0);
@@ -365,15 +362,14 @@ describe('single flight', () => {
     const at = harness.clock.now();
     await harness.drive(harness.clock.sleep(5000));
     expect(test.calls()).toBe(2);
-    const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-    expect(harness.daemon.mirror.schedule.records.find(of)?.fetched_at).toBe(at);
+    expect(harness.record(product.id, 'availability')?.fetched_at).toBe(at);
   });
 });
 
 it('a shopper does not wait for slow calls of a sweep, though they hold all connections', async () => {
   await using test = await filled();
   const { harness } = test;
-  const { mirror, ports } = harness.daemon;
+  const { ports } = harness.daemon;
   harness.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
   requestResync(ports, { resources: ['variants'], product_ids: [], from: null, to: null });
   const sweep = runSyncCycle(ports, 4, { job_id: null, signal: never });
@@ -382,7 +378,7 @@ it('a shopper does not wait for slow calls of a sweep, though they hold all conn
   const began = harness.clock.now();
   expect(await test.check()).toMatchObject({ verdict: 'holds' });
   expect(harness.clock.now() - began).toBeLessThan(100);
-  expect(mirror.schedule.records.fill().failing).toBe(0);
+  expect(harness.status().records.failing).toBe(0);
   await harness.drive(sweep);
 });
 
@@ -416,10 +412,9 @@ describe('where the service does not answer', () => {
     '(it %s) a check is unknown with what the mirror showed, and the record is not to blame',
     async (_, breaks, reason) => {
       await using test = await filled();
-      const { mirror } = test.harness.daemon;
       await breaks(test);
-      const of = { resource: 'availability', product_id: test.product.id, edition: 'EUR', part: 0 } as const;
-      const before = mirror.schedule.records.find(of);
+      const record = () => test.harness.record(test.product.id, 'availability');
+      const before = record();
       const began = test.harness.clock.now();
       // Of a slow answer the second shopper would get what the first has waited for.
       const times = reason === 'deadline' ? 1 : 6;
@@ -434,11 +429,9 @@ describe('where the service does not answer', () => {
         });
       }
       expect(test.harness.clock.now() - began).toBeLessThanOrEqual(6 * 5000);
-      expect(mirror.schedule.records.find(of)).toEqual(before);
+      expect(record()).toEqual(before);
       test.ports.counter.flush();
-      expect(mirror.checks.ofProduct(test.product.id)).toMatchObject([
-        { checks: 0, wrong: 0, unanswered: times, rate: null },
-      ]);
+      expect(errorRates(test)).toMatchObject([{ checks: 0, wrong: 0, unanswered: times, rate: null }]);
     },
   );
 
@@ -467,18 +460,18 @@ describe('beside the engine’s own read of the same record', () => {
   it('the answer that was asked for later stays, whichever comes first', async () => {
     await using test = await filled();
     const { harness, product } = test;
-    const { mirror, ports } = harness.daemon;
+    const { ports } = harness.daemon;
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
     // The engine asks first, and gets its (old) answer late.
     harness.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
-    mirror.transaction(() => mirror.schedule.records.setDue(of, { at: harness.clock.now(), reason: 'requested' }));
+    makeDue(harness, [of], { at: harness.clock.now(), reason: 'requested' });
     const engine = runSyncCycle(ports, 4, { job_id: null, signal: never });
     await harness.drive(harness.clock.sleep(1000));
     test.product.sold_out.add(date);
     const live = await test.check();
     expect(live).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'] });
     await harness.drive(engine);
-    expect(mirror.schedule.records.find(of)?.fetched_at).toBeGreaterThanOrEqual(
+    expect(harness.record(product.id, 'availability')?.fetched_at).toBeGreaterThanOrEqual(
       live.now?.read_at ?? Number.POSITIVE_INFINITY,
     );
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
@@ -497,21 +490,19 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
   test.product.price *= 2;
   await test.check();
   test.ports.counter.flush();
-  expect(test.harness.daemon.mirror.checks.ofProduct(test.product.id)).toMatchObject([
+  expect(errorRates(test)).toMatchObject([
     { tier: 'middle', checks: 5, wrong: 3, said_available: 1, said_sold_out: 1, said_price: 1, rate: 0.6, unknown: 0 },
   ]);
-  const db = openMirrorAt(test.harness.daemon.mirror.path, test.harness.clock.now());
   expect(
-    db.prepare('SELECT product_id, recent_sales, recent_checks FROM product_popularity WHERE recent_checks > 0').all(),
+    test.harness.rows('SELECT product_id, recent_sales, recent_checks FROM product_popularity WHERE recent_checks > 0'),
   ).toEqual([{ product_id: test.product.id, recent_sales: 0, recent_checks: 5 }]);
-  expect(readStatus(db, test.harness.clock.now()).error_rate).toMatchObject({
+  expect(test.harness.status().error_rate).toMatchObject({
     checks: 5,
     wrong: 3,
     rate: 0.6,
     by_tier: [{ tier: 'middle', rate: 0.6 }],
     worst: [{ product_id: test.product.id, wrong: 3 }],
   });
-  db.close();
 });
 
 describe('a service that hangs', () => {

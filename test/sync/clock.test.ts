@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { runChores } from '../../src/sync/chores.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -13,12 +12,8 @@ async function filled(): Promise<VirtualHarness> {
   return harness;
 }
 
-function broken({ daemon, clock }: VirtualHarness): string[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare<[], string>('SELECT resource FROM freshness WHERE met = 0').pluck().all();
-  db.close();
-  return rows;
-}
+const broken = ({ rows }: VirtualHarness) =>
+  rows<{ resource: string }>('SELECT resource FROM freshness WHERE met = 0').map(({ resource }) => resource);
 
 const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
 

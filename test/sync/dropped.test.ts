@@ -3,7 +3,7 @@ import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { shownRows } from '../fakes/shown-rows.ts';
+import { makeDue } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const second = 1000;
@@ -23,17 +23,15 @@ const lives = ({ clock, liveUntil }: VirtualHarness, ms: number) => liveUntil(cl
 
 /** Bookable days, without those at both ends, which come and go with the time of day. */
 const bookable = (harness: VirtualHarness, product?: SandboxProduct) =>
-  shownRows<{ days: number }>(
-    harness,
-    `SELECT count(*) AS days FROM bookable_days WHERE date BETWEEN '2026-11-24' AND '2026-12-04'
-     ${product === undefined ? '' : `AND product_id = ${product.id}`}`,
-  )[0]?.days ?? 0;
-const visible = ({ daemon }: VirtualHarness) => daemon.mirror.catalogue.products.count();
+  harness.rows<{
+    days: number;
+  }>(`SELECT count(*) AS days FROM bookable_days WHERE date BETWEEN '2026-11-24' AND '2026-12-04'
+     ${product === undefined ? '' : `AND product_id = ${product.id}`}`)[0]?.days ?? 0;
+const visible = ({ products }: VirtualHarness) => products().length;
 const claims = ({ daemon }: VirtualHarness, which: 'pending' | 'applied') =>
   daemon.mirror.evidence.claims('sale-status', which).map(({ product_id }) => product_id);
-const held = ({ daemon }: VirtualHarness) =>
-  daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
-const withheld = (harness: VirtualHarness) => shownRows(harness, "SELECT kind FROM changes WHERE kind LIKE 'dates_%'");
+const held = ({ held }: VirtualHarness) => held().map(({ subject, state }) => `${subject} ${state}`);
+const withheld = (harness: VirtualHarness) => harness.rows("SELECT kind FROM changes WHERE kind LIKE 'dates_%'");
 
 const contradicted = async ({ daemon }: VirtualHarness) => (await daemon.status.shown()).contradicted;
 
@@ -45,18 +43,13 @@ function selling(harness: VirtualHarness): SandboxProduct {
 }
 
 /** Makes the own reads or the near dates of products due. */
-function ask({ daemon, clock }: VirtualHarness, asked: readonly SandboxProduct[], what: 'itself' | 'dates'): void {
+function ask(harness: VirtualHarness, asked: readonly SandboxProduct[], what: 'itself' | 'dates'): void {
   const kind =
     what === 'itself'
       ? ({ resource: 'product_detail', edition: 'en', part: 0 } as const)
       : ({ resource: 'availability', edition: 'EUR', part: 0 } as const);
-  daemon.mirror.transaction(() =>
-    daemon.mirror.schedule.records.bringForward(
-      { kinds: [kind], product_ids: asked.map(({ id }) => id) },
-      clock.now(),
-      'requested',
-    ),
-  );
+  const records = asked.map(({ id }) => ({ ...kind, product_id: id }));
+  makeDue(harness, records, { at: harness.clock.now(), reason: 'requested' });
 }
 
 /** Lives on, and returns the fewest bookable days of a product that a shop saw meanwhile. */
@@ -143,7 +136,7 @@ describe('a third of the products that are dropped at once', () => {
     expect(held(harness)).toContain('sale-status held');
     const ids = dropped.map(({ id }) => id).join(',');
     const stale = `SELECT count(*) AS count FROM products WHERE stale = 1 AND product_id IN (${ids})`;
-    expect(shownRows(harness, stale)).toEqual([{ count: 8 }]);
+    expect(harness.rows(stale)).toEqual([{ count: 8 }]);
     for (const product of dropped) product.withdrawn = false;
     await lives(harness, 6 * hour);
     expect([held(harness), claims(harness, 'pending'), bookable(harness)]).toEqual([[], [], before]);
@@ -151,7 +144,7 @@ describe('a third of the products that are dropped at once', () => {
 });
 
 describe('own reads that are all refused', () => {
-  const missing = ({ daemon }: VirtualHarness) => daemon.mirror.schedule.offers.missing().map(({ path }) => path);
+  const missing = ({ daemon }: VirtualHarness) => daemon.notOffered().map(({ path }) => path);
 
   it('with 404 are a missing path: nothing closes, also what claimed it before the path was missing', async () => {
     await using harness = await filled();

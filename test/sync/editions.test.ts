@@ -17,7 +17,7 @@ it(
       profile: { authorization: { header: null } },
     };
     await using both = await filledHarness({ products: 30 }, { service });
-    const db = openMirrorAt(both.daemon.mirror.path, both.clock.now());
+    const db = openMirrorAt(both.daemon.config.mirror.path, both.clock.now());
     const ids = harness.sandbox.world.visible().map(({ id }) => id);
     const only = (language: string, currency: string) => {
       // The oracle speaks of one edition: it sees a file through a filter of that edition.

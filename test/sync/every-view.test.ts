@@ -20,7 +20,7 @@ test('an answer without a change confirms every row of every view', async () => 
   await using harness = await filledHarness({ products: 2 });
   const filled_at = harness.clock.now();
   const oldest = () => {
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
+    const db = openMirrorAt(harness.daemon.config.mirror.path, harness.clock.now());
     const found = checked.map(
       ({ view, column }) => [view, db.prepare(`SELECT min(${column}) FROM ${view}`).pluck().get()] as const,
     );

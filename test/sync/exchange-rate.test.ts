@@ -28,7 +28,7 @@ async function live(products: number, ends: readonly ((product: Product, index: 
     for (const [place, product] of sandbox.products().entries()) change(product, place);
   }
   await liveUntil(start + (ends.length + 2) * day);
-  const reader = openMirrorAt(daemon.mirror.path, clock.now());
+  const reader = openMirrorAt(daemon.config.mirror.path, clock.now());
   const count = (sql: string) => Number(reader.prepare(sql).pluck().get());
   const found = {
     prices: count("SELECT count(*) FROM changes WHERE kind = 'price_changed'"),
@@ -36,7 +36,7 @@ async function live(products: number, ends: readonly ((product: Product, index: 
     signals: count('SELECT count(*) FROM _product WHERE signal_at IS NOT NULL'),
   };
   reader.close();
-  const learned = daemon.mirror.catalogue.products.ids().flatMap((product_id) => {
+  const learned = harness.products().flatMap((product_id) => {
     const records = daemon.mirror.schedule.records.ofProduct(product_id);
     const near = records.find(({ resource, part }) => resource === 'availability' && part === 0);
     return near === undefined ? [] : [[product_id, changesPerDay(believed(near))] as const];

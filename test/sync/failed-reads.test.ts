@@ -9,7 +9,7 @@ import { comparedViews } from '../oracle/expected.ts';
 
 /** Every cell that a storefront can see, but for the instants of the reads. */
 function cells({ daemon, clock }: VirtualHarness): unknown[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
+  const db = openMirrorAt(daemon.config.mirror.path, clock.now());
   const rows = comparedViews.map((view) =>
     db
       .prepare<[], Record<string, unknown>>(`SELECT * FROM ${view}`)

@@ -128,7 +128,7 @@ it('the oracle finds every planted difference, whichever view it shows in', asyn
   await harness.fill();
   const clean = await harness.compare();
   expect(clean).toMatchObject({ differences: 0, first: [] });
-  const writer = otherWriter(harness.daemon.mirror.path);
+  const writer = otherWriter(harness.daemon.config.mirror.path);
   // Nothing of it is bare: what may be left out never is.
   expect(oneWay(clean)).toEqual(expect.arrayContaining(['products.tagline is never NULL']));
   let differences = 0;

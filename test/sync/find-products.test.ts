@@ -27,14 +27,12 @@ describe('a product that is not mirrored, and asked for by name', () => {
     const late = harness.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
     await harness.drive(find(harness, id));
-    expect(harness.daemon.mirror.catalogue.products.isVisible(id)).toBe(true);
+    expect(harness.products().includes(id)).toBe(true);
     const request = { resources: resyncResources, product_ids: [id], from: null, to: null };
     const job = requestResync(harness.daemon.ports, request);
-    await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find(job.job_id)?.left === 0);
-    expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)).toMatchObject({ failed: 0, left: 0 });
-    expect(harness.daemon.mirror.schedule.records.ofProduct(id).every(({ fetched_at }) => fetched_at !== null)).toBe(
-      true,
-    );
+    await harness.runUntil(() => harness.job(job.job_id).left === 0);
+    expect(harness.job(job.job_id)).toMatchObject({ failed: 0, left: 0 });
+    expect(harness.explain(id).records.every(({ fetched_at }) => fetched_at !== null)).toBe(true);
   });
 
   it('leaves nothing behind where the service has none: 64, and it is named', async () => {
@@ -42,8 +40,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
     await using _ = harness;
     const asked = harness.drive(find(harness, id));
     await expect(asked).rejects.toMatchObject({ code: 'unknown-product', exitCode: 64 });
-    expect(harness.daemon.mirror.catalogue.products.find(id)).toBeNull();
-    expect(harness.daemon.mirror.schedule.records.ofProduct(id)).toEqual([]);
+    expect(() => harness.explain(id)).toThrow('finds nothing');
   });
 
   it('leaves nothing behind where the service does not answer (69), or not in time', async () => {
@@ -56,7 +53,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
       const asked = harness.drive(find(harness, id));
       await expect(asked).rejects.toMatchObject({ code: 'not-answered', exitCode: 69 });
     }
-    expect(harness.daemon.mirror.schedule.records.ofProduct(id)).toEqual([]);
+    expect(() => harness.explain(id)).toThrow('finds nothing');
   });
 
   it('is told of where its file cannot be written (75), and mirrored once it can', async () => {
@@ -65,13 +62,13 @@ describe('a product that is not mirrored, and asked for by name', () => {
     const late = harness.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
     harness.daemon.storage.serve();
-    const other = otherWriter(harness.daemon.mirror.path);
+    const other = otherWriter(harness.daemon.config.mirror.path);
     other.exec('BEGIN IMMEDIATE');
     await expect(harness.drive(find(harness, id))).rejects.toMatchObject({ code: 'locked', exitCode: 75 });
     other.exec('ROLLBACK');
     other.close();
     await harness.drive(find(harness, id));
-    expect(harness.daemon.mirror.catalogue.products.isVisible(id)).toBe(true);
+    expect(harness.products().includes(id)).toBe(true);
   });
 
   it('is not asked for where the configuration leaves it out, or the service has no such read', async () => {

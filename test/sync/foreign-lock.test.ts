@@ -15,7 +15,7 @@ const date = '2026-12-05';
 
 /** Another program that has begun to write the mirror. Disposing ends its transaction. */
 function lock({ daemon }: Pick<VirtualHarness, 'daemon'>): Disposable {
-  const db = new Database(daemon.mirror.path);
+  const db = new Database(daemon.config.mirror.path);
   db.exec('BEGIN IMMEDIATE');
   return { [Symbol.dispose]: () => void db.close() };
 }
@@ -43,7 +43,7 @@ describe('a pass that meets another writer', () => {
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
     }
     expect(daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
-    const failing = new Database(daemon.mirror.path, { readonly: true });
+    const failing = new Database(daemon.config.mirror.path, { readonly: true });
     expect(
       failing.prepare('SELECT count(*) FROM _record WHERE failures > 0 OR failure IS NOT NULL').pluck().get(),
     ).toBe(0);

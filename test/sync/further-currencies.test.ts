@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { makePlan } from '../../src/sync/reports/plan.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -15,16 +14,11 @@ interface Price {
   readonly stale: number;
 }
 
-function prices({ daemon, clock }: VirtualHarness, product_id: number): Price[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db
-    .prepare<[number], Price>(
-      'SELECT currency, from_price, checked_at, stale FROM product_prices WHERE product_id = ? ORDER BY currency',
-    )
-    .all(product_id);
-  db.close();
-  return rows;
-}
+const prices = ({ rows }: VirtualHarness, product_id: number) =>
+  rows<Price>(
+    'SELECT currency, from_price, checked_at, stale FROM product_prices WHERE product_id = ? ORDER BY currency',
+    product_id,
+  );
 
 async function filled(config: { service: Record<string, unknown> }) {
   const harness = await filledHarness({ products: 6 }, config);
@@ -72,13 +66,7 @@ describe('a price in a further currency', () => {
   it('says nothing of its product: texts, images and sale status stay those of the primary read', async () => {
     const { harness } = await filled({ service });
     await using _ = harness;
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-    const said = db
-      .prepare<[], { currency: string }>(
-        "SELECT DISTINCT json_extract(document, '$.currency') AS currency FROM products",
-      )
-      .all();
-    db.close();
+    const said = harness.rows("SELECT DISTINCT json_extract(document, '$.currency') AS currency FROM products");
     expect(said).toEqual([{ currency: 'EUR' }]);
   });
 

@@ -6,7 +6,6 @@ import { restoreBackup } from '../../src/backup/restore.ts';
 import { limitOf } from '../../src/domain/evidence/claims.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -25,22 +24,19 @@ async function lie(harness: VirtualHarness, ...faults: readonly FaultRule[]): Pr
 }
 
 /** Bookable days of some weeks by whether the product's number is even, with how many are stale and their lowest price. */
-function bookable({ daemon, clock }: VirtualHarness) {
+function bookable(harness: VirtualHarness) {
   const [from, to] = ['2026-11-24', '2026-12-31'];
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db
-    .prepare<[string, string], { even: number; days: number; stale: number; price: number }>(
-      `SELECT product_id % 2 = 0 AS even, count(*) AS days, sum(stale) AS stale, min(lowest_price) AS price
-       FROM bookable_days WHERE date BETWEEN ? AND ? GROUP BY 1`,
-    )
-    .all(from, to);
-  db.close();
+  const rows = harness.rows<{ even: number; days: number; stale: number; price: number }>(
+    `SELECT product_id % 2 = 0 AS even, count(*) AS days, sum(stale) AS stale, min(lowest_price) AS price
+     FROM bookable_days WHERE date BETWEEN ? AND ? GROUP BY 1`,
+    from,
+    to,
+  );
   const of = (is: number) => rows.find(({ even }) => even === is) ?? { even: is, days: 0, stale: 0, price: null };
   return { even: of(1), odd: of(0), days: rows.reduce((sum, { days }) => sum + days, 0) };
 }
 
-const held = ({ daemon }: VirtualHarness) =>
-  daemon.mirror.evidence.held().map(({ subject, state, since }) => ({ subject, state, since }));
+const held = ({ held }: VirtualHarness) => held().map(({ subject, state, since }) => ({ subject, state, since }));
 const statesOf = (harness: VirtualHarness) => held(harness).map(({ subject, state }) => `${subject} ${state}`);
 
 const emptyForEven: FaultRule = { kind: 'no-dates', path: '/\\d*[02468]/availability' };
@@ -68,7 +64,7 @@ describe('two kinds that are held at once', () => {
     harness.sandbox.faults.clear();
     await readDates(harness, 6 * hour);
     // What was approved is good for a day, and nothing claims it.
-    const left = harness.daemon.mirror.evidence.held().map(({ decision, claiming }) => ({ decision, claiming }));
+    const left = harness.held().map(({ decision, claiming }) => ({ decision, claiming }));
     expect(left).toEqual(left.map(() => ({ decision: 'approved', claiming: 0 })));
     expect(bookable(harness)).toMatchObject({ even: { days: before.even.days, stale: 0 }, odd: { stale: 0 } });
     expect(bookable(harness).odd.price).toBe(before.odd.price);
@@ -156,12 +152,7 @@ describe('claims that come and go each minute', () => {
     const halfHour = { every: '30m' };
     const cadence = { availability: { near: halfHour, middle: halfHour, far: halfHour } };
     await using harness = await filledHarness({ products: 40, lean: true }, { cadence }, { level: 'info' });
-    const productsShown = () => {
-      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-      const found = db.prepare<[], number>('SELECT count(DISTINCT product_id) FROM bookable_days').pluck().get() ?? 0;
-      db.close();
-      return found;
-    };
+    const productsShown = () => harness.rows('SELECT DISTINCT product_id FROM bookable_days').length;
     const before = productsShown();
     harness.sandbox.faults.add({ kind: 'no-dates', flap_ms: minute });
     const least: number[] = [];
@@ -204,10 +195,10 @@ describe('claims that begin while the first fill runs', () => {
     await using harness = await virtualHarness({ products: 12, lean: true });
     harness.sandbox.faults.add({ kind: 'no-dates' });
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.daemon.mirror.filledAt()).toBe(null);
+    expect(harness.isFilled()).toBe(false);
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(harness.daemon.mirror.filledAt()).not.toBe(null);
+    expect(harness.isFilled()).toBe(true);
     expect(bookable(harness).days).toBeGreaterThan(20);
   });
 });

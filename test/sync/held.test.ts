@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { bookableDays, readAgain, shownRows } from '../fakes/shown-rows.ts';
+import { bookableDays, readAgain } from '../fakes/shown-rows.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -14,8 +14,7 @@ async function emptied(harness: VirtualHarness): Promise<void> {
   await readAgain(harness, ['availability']);
 }
 
-const held = ({ daemon }: VirtualHarness) =>
-  daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
+const held = ({ held }: VirtualHarness) => held().map(({ subject, state }) => `${subject} ${state}`);
 
 describe('dates that are all answered empty', () => {
   it('are held: shown as they were, as stale, and told to the feed once a product and kind', async () => {
@@ -29,16 +28,14 @@ describe('dates that are all answered empty', () => {
     expect(after.days).toBeGreaterThan(before.days / 2);
     expect(after.stale).toBeGreaterThan(0.9 * after.days);
     // What a check says of the mirror is what readers see.
-    const days = shownRows<{ product_id: number; date: string; stale: 0 | 1 }>(
-      harness,
+    const days = harness.rows<{ product_id: number; date: string; stale: 0 | 1 }>(
       'SELECT product_id, date, stale FROM bookable_days',
     );
     const { checks } = harness.daemon.mirror;
     const isStale = ({ product_id, date }: (typeof days)[number]) =>
       (checks.date(product_id, 'EUR', date)?.stale_at ?? 0) <= harness.clock.now();
     expect(days.filter((day) => isStale(day) !== (day.stale === 1))).toEqual([]);
-    const told = shownRows<{ times: number }>(
-      harness,
+    const told = harness.rows<{ times: number }>(
       "SELECT count(*) AS times FROM changes WHERE kind = 'held' GROUP BY product_id, detail",
     );
     expect(told.length).toBeGreaterThan(5);
@@ -79,7 +76,7 @@ describe('windows that are all answered as not on sale', () => {
     await using harness = await filledHarness({ products: 40, lean: true });
     const day = (ahead: number) => new Date(harness.clock.now() + ahead * 24 * hour).toISOString().slice(0, 10);
     const soon = `SELECT DISTINCT product_id FROM bookable_days WHERE date BETWEEN '${day(2)}' AND '${day(14)}' ORDER BY product_id`;
-    const shown = () => shownRows<{ product_id: number }>(harness, soon).map(({ product_id }) => product_id);
+    const shown = () => harness.rows<{ product_id: number }>(soon).map(({ product_id }) => product_id);
     const before = shown();
     harness.sandbox.faults.add({ kind: 'off-sale', path: `/(${before.slice(0, 10).join('|')})/availability` });
     const askAgain = async (product_ids: readonly number[], from: string, to: string) => {

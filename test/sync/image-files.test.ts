@@ -9,6 +9,7 @@ import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/imag
 import { startJobs } from '../fakes/daemon-jobs.ts';
 import { type ImageHarness, imageHarness, inspectFiles, listsOnly } from '../fakes/image-harness.ts';
 import { noticedIn } from '../fakes/noticed.ts';
+import { makeDue, withdraw as withdrawProduct } from '../fakes/planted.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { nearby, testMachine } from '../fakes/test-machine.ts';
@@ -59,8 +60,7 @@ function withdraw(harness: ImageHarness, { product_id, image_key }: Row): void {
 async function readAgain(harness: ImageHarness): Promise<void> {
   harness.later(1000);
   const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
-  const { mirror } = harness.daemon;
-  mirror.transaction(() => mirror.schedule.records.setDue(list, { at: instant(0), reason: 'requested' }));
+  makeDue(harness, [list], { at: instant(0), reason: 'requested' });
   await harness.tick('second');
 }
 
@@ -155,7 +155,7 @@ describe('image files', () => {
     const changes = () => harness.rows("SELECT kind, detail FROM _change WHERE kind LIKE 'image%' ORDER BY seq");
     const before = changes();
     const expiry = () =>
-      noticedIn(harness.daemon.mirror.path, harness.daemon.ports.clock.now()).includes('images-expire');
+      noticedIn(harness.daemon.config.mirror.path, harness.daemon.ports.clock.now()).includes('images-expire');
     expect(expiry()).toBe(false);
     harness.sandbox.faults.add({ kind: 'respelt', path: '/products', member: 'images[].large', as: 'signed' });
     harness.images.forget();
@@ -207,9 +207,7 @@ describe('image files', () => {
     await using harness = await imageHarness();
     await harness.settle();
     const { product_id } = firstOf(harness);
-    const { mirror } = harness.daemon;
-    const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
-    mirror.transaction(() => mirror.catalogue.removals.withdraw(product_id, 'test', instant(Date.now()), by));
+    withdrawProduct(harness, product_id, instant(Date.now()));
     await harness.tick('minute');
     expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
@@ -220,12 +218,8 @@ describe('image files', () => {
     const withdrawn = (key: string) => {
       if (met !== null) return;
       met = key;
-      const { mirror } = harness.daemon;
       const row = harness.rows<Row>().find(({ image_key }) => image_key === key);
-      const by = { sent_at: instant(Date.now()), reason: 'requested' as const };
-      mirror.transaction(() =>
-        mirror.catalogue.removals.withdraw(row?.product_id ?? 0, 'test', instant(Date.now()), by),
-      );
+      withdrawProduct(harness, row?.product_id ?? 0, instant(Date.now()));
       void harness.tick('minute');
     };
     await using harness: ImageHarness = await imageHarness({}, { asked: withdrawn });
@@ -417,7 +411,7 @@ describe('the daemon', () => {
     await before.run('pass');
     await before[Symbol.asyncDispose]();
     const daemon = await startDaemon(testMachine({ network: nearby }), loaded);
-    const { path } = daemon.mirror;
+    const { path } = daemon.config.mirror;
     await asked.promise;
     const others = sandbox.products().flatMap((product) => product.images).length - 1;
     while (daemon.mirror.catalogue.imageFiles.files().length < others) await systemClock.sleep(5);

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { noticedIn } from '../fakes/noticed.ts';
 import { notifiedHarness } from '../fakes/notified-harness.ts';
@@ -18,16 +16,9 @@ async function filled(products: number, config: Record<string, unknown> = {}, le
   return harness;
 }
 
-const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.mirror.path, clock.now());
+const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.config.mirror.path, clock.now());
 
-function query<Row>({ daemon, clock }: VirtualHarness, sql: string, ...values: unknown[]): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    return db.prepare(sql).all(...values) as Row[];
-  } finally {
-    db.close();
-  }
-}
+const query = <Row>({ rows }: VirtualHarness, sql: string, ...values: unknown[]): Row[] => rows(sql, ...values);
 
 /** A complete read of everything, an hour later. */
 async function readAgain(harness: VirtualHarness): Promise<void> {
@@ -249,14 +240,7 @@ describe('the promise before the limit', () => {
     const lives = async (end: number) => {
       while (harness.clock.now() < end) await harness.liveUntil(Math.min(end, harness.clock.now() + hour));
     };
-    const status = () => {
-      const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-      try {
-        return readStatus(db, harness.clock.now());
-      } finally {
-        db.close();
-      }
-    };
+    const { status } = harness;
     // Neither the list nor a product's own read is answered any more.
     harness.sandbox.faults.add({ kind: 'status', status: 500, path: '/v2/products(/\\d+)?\\?' });
     await lives(start + 7 * day + 2 * hour);

@@ -21,7 +21,7 @@ describe.each(['all', 'specification'] as const)(
   (endpoints) => {
     it('every product has a row in Dutch, which says in which language its texts are', async () => {
       await using harness = await halfDutch(endpoints);
-      using reader = openReader(harness.daemon.mirror.path, { language: 'nl' });
+      using reader = openReader(harness.daemon.config.mirror.path, { language: 'nl' });
       const products = harness.sandbox.world.visible();
       expect(reader.products()).toHaveLength(products.length);
       for (const { id, untranslated } of products) {
@@ -36,7 +36,7 @@ describe.each(['all', 'specification'] as const)(
 
     it('a product without Dutch texts is found in Dutch by its English words', async () => {
       await using harness = await halfDutch(endpoints);
-      using reader = openReader(harness.daemon.mirror.path, { language: 'nl' });
+      using reader = openReader(harness.daemon.config.mirror.path, { language: 'nl' });
       for (const { id, title } of harness.sandbox.world.visible().filter(({ untranslated }) => untranslated)) {
         const text = title.split(':')[0];
         expect(

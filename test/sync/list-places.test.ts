@@ -24,7 +24,7 @@ it(
     for (const harness of [ordered, plain]) await harness.fill();
     expect(pages[0]).toBe(pages[1]);
     expect(pages[0]).toBeGreaterThan(1);
-    const db = openMirrorForReading(ordered.daemon.mirror.path);
+    const db = openMirrorForReading(ordered.daemon.config.mirror.path);
     const placed = () =>
       db
         .prepare<[], number>(
@@ -34,7 +34,7 @@ it(
         .all();
     const liked = () => ordered.sandbox.world.visible().map(({ id }) => id);
     expect(placed()).toEqual(liked());
-    using reader = openReader(ordered.daemon.mirror.path);
+    using reader = openReader(ordered.daemon.config.mirror.path);
     const found = reader.search({ order: 'popularity', limit: 130 }).hits.filter(({ sellable }) => sellable === 1);
     expect(found.map(({ product_id }) => product_id)).toEqual(liked().filter((id) => reader.sellable(id)));
 

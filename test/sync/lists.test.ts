@@ -1,8 +1,5 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -19,23 +16,9 @@ async function filled(
 }
 
 /** One number, read as a storefront reads it now. */
-function count({ daemon, clock }: VirtualHarness, sql: string): number {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    return db.prepare<[], number>(sql).pluck().get() ?? 0;
-  } finally {
-    db.close();
-  }
-}
+const count = ({ rows }: VirtualHarness, sql: string) => Number(Object.values(rows(sql)[0] ?? {})[0] ?? 0);
 
-function outcomesOf({ daemon, clock }: VirtualHarness) {
-  const db = openMirrorForReading(daemon.mirror.path);
-  try {
-    return readStatus(db, clock.now()).outcomes.filter(({ failed_at }) => failed_at !== null);
-  } finally {
-    db.close();
-  }
-}
+const outcomesOf = ({ status }: VirtualHarness) => status().outcomes.filter(({ failed_at }) => failed_at !== null);
 
 describe('images that all vanish from the list', () => {
   const images = (harness: VirtualHarness) => count(harness, 'SELECT count(*) FROM images');
@@ -124,7 +107,7 @@ describe('images that all vanish from the list', () => {
 describe('experiences that a complete list lacks', () => {
   const cadence = { cadence: { experiences: '1h' } };
   const links = (harness: VirtualHarness) => count(harness, 'SELECT count(*) FROM product_experiences');
-  const stored = ({ daemon }: VirtualHarness) => daemon.mirror.catalogue.experiences.count();
+  const stored = ({ rows }: VirtualHarness) => rows('SELECT DISTINCT experience_id FROM experiences').length;
   const lists = (harness: VirtualHarness) => harness.sandbox.calls.counts().by_kind['/v2/experiences'] ?? 0;
 
   /** The list shows only some of the experiences from now on. */
@@ -151,7 +134,7 @@ describe('experiences that a complete list lacks', () => {
     for (; lists(harness) - walked < 2; await harness.liveUntil(harness.clock.now() + 5 * minute));
     expect([stored(harness), links(harness)]).toEqual(before);
     // Even where everything stored is from long ago: age is no witness.
-    const writer = new Database(harness.daemon.mirror.path);
+    const writer = new Database(harness.daemon.config.mirror.path);
     writer.exec('UPDATE _experience SET checked_at = checked_at - 86400000000');
     writer.close();
     await harness.restart();
@@ -172,7 +155,7 @@ describe('a walk over many pages', () => {
       for (let page = 1; page <= 9; page += 1)
         harness.sandbox.faults.add({ kind: 'html', path: `^/v2/products\\?.*\\bpage=${page}\\b`, times: 2 });
       const began = harness.clock.now();
-      await harness.runUntil(() => harness.daemon.mirror.catalogue.products.count() === 90);
+      await harness.runUntil(() => harness.products().length === 90);
       expect(harness.clock.now() - began).toBeLessThan(hour);
     },
   );

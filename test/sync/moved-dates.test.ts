@@ -9,7 +9,7 @@ it('a date that midnight moves into another window is not forgotten where the re
   await using harness = await filledHarness({ lean: true, products: 12, counts: 'none' }, { scheduling: 'fixed' });
   const { sandbox, clock, daemon } = harness;
   await harness.liveUntil(Math.ceil(clock.now() / hour) * hour);
-  const reader = openMirrorWithClock(daemon.mirror.path);
+  const reader = openMirrorWithClock(daemon.config.mirror.path);
   using _ = { [Symbol.dispose]: () => void reader.db.close() };
   const stale = reader.db.prepare<[], { product_id: number; date: string }>(
     'SELECT DISTINCT product_id, date FROM availability_days WHERE stale = 1',

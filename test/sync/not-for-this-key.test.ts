@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { optionalPathOf } from '../../src/domain/schedule/offer.ts';
 import { type Resource, resourceNames } from '../../src/domain/schedule/resources.ts';
+import { resyncResources } from '../../src/sync/records/resync.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -30,19 +31,12 @@ const refusing = (resource: Resource, status: number) =>
   }) as const;
 
 const refusals = ({ sandbox }: VirtualHarness, status: number) => sandbox.calls.counts().by_status[status] ?? 0;
-const missing = ({ daemon }: VirtualHarness) => daemon.mirror.schedule.offers.missing().map(({ path }) => path);
+const missing = ({ daemon }: VirtualHarness) => daemon.notOffered().map(({ path }) => path);
 
-function failing({ daemon }: VirtualHarness): string[] {
-  const { records } = daemon.mirror.schedule;
-  return [0, ...daemon.mirror.catalogue.products.ids()]
-    .flatMap((id) => records.ofProduct(id))
-    .filter(({ failures }) => failures > 0)
-    .map(({ resource, product_id }) => `${resource} ${product_id}`);
-}
-
-async function shown({ daemon }: VirtualHarness) {
-  const { conditions, freshness, filled_at } = await daemon.status.shown();
+async function shown({ ask }: VirtualHarness) {
+  const { conditions, freshness, failures, filled_at } = await ask('GET /v1/status');
   return {
+    failures,
     conditions: conditions.map(({ code, says }) => `${code}: ${says}`),
     missed: freshness.filter(({ met }) => met === 0).map(({ resource }) => resource),
     resources: new Set(freshness.map(({ resource }) => resource)),
@@ -61,8 +55,8 @@ it.each(someOf(optional.flatMap((resource) => [401, 403].map((status) => [resour
     const first = refusals(harness, status);
     expect(first).toBeLessThanOrEqual(20);
     await liveFor(harness, 3 * day);
-    const { conditions, missed, resources, isFilled } = await shown(harness);
-    expect([isFilled, missed, failing(harness)]).toEqual([true, [], []]);
+    const { conditions, missed, resources, isFilled, failures } = await shown(harness);
+    expect([isFilled, missed, failures]).toEqual([true, [], []]);
     expect(conditions).toEqual([
       expect.stringMatching(/^not-for-this-key: this key may not read .*\.paths\.\w+: null/),
     ]);
@@ -92,21 +86,9 @@ it.each(someOf(optional.map((resource) => [resource] as const)))(
   'what the key could read before (%s) is asked every ten minutes, stays in freshness, and comes back by itself',
   async (resource) => {
     await using harness = await filledHarness({ products: 12, lean: true });
-    const { schedule } = harness.daemon.mirror;
     await liveFor(harness, 2 * minute);
     harness.sandbox.faults.add(refusing(resource, 401));
-    const ask = () =>
-      harness.daemon.mirror.transaction(() => {
-        for (const id of [0, ...harness.daemon.mirror.catalogue.products.ids()])
-          for (const { edition, part, ...record } of schedule.records.ofProduct(id))
-            if (record.resource === resource)
-              schedule.records.bringForward(
-                { kinds: [{ resource, edition, part }], product_ids: [id] },
-                harness.clock.now(),
-                'requested',
-              );
-      });
-    ask();
+    await harness.resync(resyncResources);
     await liveFor(harness, 3 * minute);
     expect(missing(harness)).toEqual([optionalPathOf(resource)]);
     const before = refusals(harness, 401);
@@ -118,6 +100,7 @@ it.each(someOf(optional.map((resource) => [resource] as const)))(
     expect(resources.has(resource)).toBe(true);
     harness.sandbox.faults.clear();
     await liveFor(harness, 15 * minute);
-    expect([missing(harness), failing(harness), (await shown(harness)).conditions]).toEqual([[], [], []]);
+    const { failures, ...again } = await shown(harness);
+    expect([missing(harness), failures, again.conditions]).toEqual([[], [], []]);
   },
 );

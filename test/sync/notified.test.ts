@@ -5,6 +5,7 @@ import { runChores } from '../../src/sync/chores.ts';
 import { updateCoverage } from '../../src/sync/notifications/coverage.ts';
 import { needs } from '../fakes/needs.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
+import { putDelivery } from '../fakes/planted.ts';
 
 const never = new AbortController().signal;
 const minute = 60_000;
@@ -291,7 +292,7 @@ it('a mirror that is older than its inbox applies again what the inbox still hol
   const { mirror, inbox } = test.harness.daemon;
   const { received } = inbox.deliveries.counts();
   const last = mirror.lastDelivery();
-  mirror.transaction(() => mirror.noteDelivery(0));
+  putDelivery(test.harness, 0);
   expect(last).toBeGreaterThan(0);
   await test.away(minute);
   expect(test.harness.daemon.mirror.lastDelivery()).toBe(last);

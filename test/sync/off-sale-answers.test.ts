@@ -4,7 +4,6 @@ import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { shownRows } from '../fakes/shown-rows.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -15,16 +14,15 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const bookable = (harness: VirtualHarness, id: number) =>
-  shownRows<{ date: string }>(
-    harness,
-    `SELECT date FROM bookable_days WHERE product_id = ${id} AND currency = 'EUR'`,
-  ).map(({ date }) => date);
+  harness
+    .rows<{ date: string }>(`SELECT date FROM bookable_days WHERE product_id = ${id} AND currency = 'EUR'`)
+    .map(({ date }) => date);
 const broken = (harness: VirtualHarness) =>
-  shownRows<{ resource: string }>(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0').map(
-    ({ resource }) => resource,
-  );
-const datesOf = ({ daemon }: VirtualHarness, id: number) =>
-  daemon.mirror.schedule.records.ofProduct(id).filter(({ resource }) => resource === 'availability');
+  harness
+    .rows<{ resource: string }>('SELECT DISTINCT resource FROM freshness WHERE met = 0')
+    .map(({ resource }) => resource);
+const datesOf = ({ explain }: VirtualHarness, id: number) =>
+  explain(id).records.filter(({ resource }) => resource === 'availability');
 
 /** Availability of a product as a cache of the service has it, for as long as the rule stands. */
 function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 'null' | 'missing' | '400') {
@@ -54,9 +52,7 @@ async function closed() {
   Object.assign(product, { status: 'unavailable', reason: 'temporary_closure' });
   await readList(harness);
   await harness.liveUntil(harness.clock.now() + 3 * hour);
-  expect(shownRows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(
-    1,
-  );
+  expect(harness.rows(`SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(1);
   return { harness, product, date };
 }
 
@@ -71,16 +67,11 @@ describe.each(ways)('sales_enabled: %s from a cache of the service', (how) => {
     Object.assign(product, { status: 'available', reason: null });
     cachedAsClosed(harness, product.id, how);
     await readList(harness);
-    expect(shownRows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(
-      1,
-    );
+    expect(harness.rows(`SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
     expect(bookable(harness, product.id)).toEqual([]);
     expect(broken(harness)).toContain('availability');
     expect(
-      shownRows(
-        harness,
-        `SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`,
-      ),
+      harness.rows(`SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`),
     ).toEqual([{ state: 'not_on_sale', stale: 1, freshness: 'stale' }]);
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 2 * minute);
@@ -88,8 +79,7 @@ describe.each(ways)('sales_enabled: %s from a cache of the service', (how) => {
     expect(bookable(harness, product.id).length).toBeGreaterThan(40);
     expect(broken(harness)).toEqual([]);
     expect((await harness.compare()).first).toEqual([]);
-    const told = shownRows<{ kind: string }>(
-      harness,
+    const told = harness.rows<{ kind: string }>(
       `SELECT kind FROM changes WHERE product_id = ${product.id} AND kind LIKE 'dates_%' ORDER BY seq DESC LIMIT 1`,
     );
     expect(told).toEqual([{ kind: 'dates_released' }]);
@@ -106,9 +96,7 @@ it('a service that answers from its caches for six seconds is true again within 
   await harness.drive(harness.clock.sleep(4 * second));
   requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
   await readNow(harness);
-  expect(shownRows(harness, `SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(
-    1,
-  );
+  expect(harness.rows(`SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
   expect(bookable(harness, product.id)).toEqual([]);
   await harness.liveUntil(harness.clock.now() + 2 * minute);
   expect(bookable(harness, product.id).length).toBeGreaterThan(40);
@@ -147,12 +135,12 @@ describe('dates that are answered as not on sale while the product is on sale', 
       requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
     const jobs = [ask(one?.id ?? 0), ask(other?.id ?? 0)];
     await readNow(harness);
-    expect(harness.daemon.mirror.schedule.jobs.find(jobs[0]?.job_id ?? 0)).toMatchObject({
+    expect(harness.job(jobs[0]?.job_id ?? 0)).toMatchObject({
       left: jobs[0]?.records,
       failed: 0,
     });
     await harness.liveUntil(harness.clock.now() + 3 * minute);
-    expect(jobs.map(({ job_id }) => harness.daemon.mirror.schedule.jobs.find(job_id))).toMatchObject([
+    expect(jobs.map(({ job_id }) => harness.job(job_id))).toMatchObject([
       { left: 0, failed: jobs[0]?.records },
       { left: 0, failed: 0 },
     ]);
@@ -171,7 +159,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     };
     const counted = () => {
       ports.counter.flush();
-      return shownRows(harness, 'SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
+      return harness.rows('SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
     };
     await harness.liveUntil(harness.clock.now() + hour);
     product.status = 'unavailable';

@@ -16,7 +16,7 @@ it.each([404, 405] as const)(
     const puts = status === 404 ? 2 : 1;
     expect(at.service.puts()).toHaveLength(puts);
     expect(at.test.all('SELECT * FROM _gap')).toEqual([]);
-    expect(at.test.mirror.push.subscriptions.find('all')).toMatchObject({ status: 'active', failure: null });
+    expect(at.row()).toMatchObject({ status: 'active', failure: null });
     expect(at.noticed()).toEqual([]);
     const reads = at.service.calls.filter(({ method }) => method === 'GET').length;
     expect(reads).toBeLessThanOrEqual(3);
@@ -24,12 +24,12 @@ it.each([404, 405] as const)(
     at.restart();
     await at.live(hour, 10 * minute);
     expect(at.service.calls.filter(({ method }) => method === 'GET')).toHaveLength(reads);
-    expect(at.test.mirror.schedule.offers.missing()).toMatchObject([{ path: 'subscription' }]);
+    expect(at.missing()).toEqual(['subscription']);
     expect(at.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'))).toHaveLength(1);
 
     at.service.lacks.clear();
     await at.live(week, hour);
-    expect(at.test.mirror.schedule.offers.missing()).toEqual([]);
+    expect(at.missing()).toEqual([]);
     expect(at.service.puts()).toHaveLength(puts);
   },
 );
@@ -41,7 +41,7 @@ it('a subscription that the service has lost is put again, where it can be read 
   at.service.held.clear();
   await at.live(2 * hour, 10 * minute);
   expect(at.service.puts()).toHaveLength(2);
-  expect(at.test.mirror.schedule.offers.missing()).toEqual([]);
+  expect(at.missing()).toEqual([]);
 });
 
 it('a subscription is not taken for unreadable while the service answers its reads from a cache', async () => {
@@ -53,7 +53,7 @@ it('a subscription is not taken for unreadable while the service answers its rea
   await at.work.compare(null, never);
   at.service.lacks.clear();
   await at.live(2 * hour, 10 * minute);
-  expect(at.test.mirror.schedule.offers.missing()).toEqual([]);
+  expect(at.missing()).toEqual([]);
   expect(at.service.puts()).toHaveLength(2);
 });
 
@@ -67,7 +67,7 @@ it.each([404, 405] as const)(
     if (known !== undefined) at.service.held.set('all', { ...known, status: 'degraded' });
     at.service.lacks.set('reactivate', status);
     await at.live(2 * hour, 10 * minute);
-    expect(at.test.mirror.schedule.offers.missing()).toMatchObject([{ path: 'reactivate' }]);
+    expect(at.missing()).toEqual(['reactivate']);
     expect(at.service.puts().length).toBeGreaterThanOrEqual(2);
     const asked = at.service.calls.filter(({ path }) => path.endsWith('/reactivate')).length;
     expect(asked).toBe(1);

@@ -18,7 +18,7 @@ const noExperiences = { kind: 'status', status: 405, path: '^/v2/experiences' } 
 const noTags = { kind: 'status', status: 404, path: '^/v2/tags' } as const;
 
 function missing({ daemon }: VirtualHarness): OptionalPath[] {
-  return daemon.mirror.schedule.offers.missing().map(({ path }) => path);
+  return daemon.notOffered().map(({ path }) => path);
 }
 
 /** Calls that reached a path of the service. */
@@ -27,7 +27,7 @@ function asked(harness: VirtualHarness): { calls: number } {
 }
 
 function sql({ daemon }: VirtualHarness, text: string, values: Record<string, unknown>): void {
-  const writer = otherWriter(daemon.mirror.path);
+  const writer = otherWriter(daemon.config.mirror.path);
   writer.prepare(text).run(values);
   writer.close();
 }
@@ -43,17 +43,17 @@ describe('a service with exactly the calls of the specification', () => {
     await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences, noTags] });
     const job = requestResync(harness.daemon.ports, everything);
     await filled(harness);
-    expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(harness.job(job.job_id)).toMatchObject({ left: 0, failed: 0 });
     expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
-    expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
-    expect(harness.daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
+    expect(harness.products().length).toBe(lean.products);
+    expect(harness.status().records.failing).toBe(0);
+    expect(harness.status().records.never_fetched).toBe(0);
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
     expect(said).toHaveLength(3);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
     await harness.liveUntil(harness.clock.now() + 2 * day);
     expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products);
+    expect(harness.products().length).toBe(lean.products);
   });
 
   it('keeps no first fill waiting for a list that it lacks, which is asked a second time after a minute', async () => {
@@ -61,7 +61,7 @@ describe('a service with exactly the calls of the specification', () => {
     const from = harness.clock.now();
     const paths = () => ['/v2/experiences', '/v2/tags'].map((path) => harness.sandbox.calls.counts().by_kind[path]);
     await harness.fill();
-    expect(harness.daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
+    expect(harness.status().records.never_fetched).toBe(0);
     expect(harness.clock.now() - from).toBeLessThan(30_000);
     expect([missing(harness), paths()]).toEqual([
       ['experiences', 'tags'],
@@ -83,8 +83,8 @@ describe('a service with exactly the calls of the specification', () => {
     harness.sandbox.faults.clear();
     await harness.liveUntil(harness.clock.now() + 3 * minute);
     expect(missing(harness)).toEqual([]);
-    expect(harness.daemon.mirror.schedule.records.isAnyUnread()).toBe(false);
-    const read = otherWriter(harness.daemon.mirror.path);
+    expect(harness.status().records.never_fetched).toBe(0);
+    const read = otherWriter(harness.daemon.config.mirror.path);
     expect(read.prepare('SELECT count(*) FROM tags').pluck().get()).toBeGreaterThan(0);
     read.close();
   });
@@ -102,12 +102,10 @@ describe('a service with exactly the calls of the specification', () => {
     await harness.drive(harness.daemon.ports.refusals.askMissing(never));
     expect(missing(harness)).toEqual([]);
     await harness.liveUntil(harness.clock.now() + hour);
-    const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
-    const detail = harness.daemon.mirror.schedule.records
-      .ofProduct(id)
-      .find(({ resource }) => resource === 'product_detail');
+    const [id = 0] = harness.products();
+    const detail = harness.record(id, 'product_detail');
     expect(detail).toMatchObject({ failures: 0, fetched_reason: 'never-fetched' });
-    expect(harness.daemon.mirror.catalogue.experiences.count()).toBeGreaterThan(0);
+    expect(harness.rows('SELECT DISTINCT experience_id FROM experiences').length).toBeGreaterThan(0);
   });
 
   it('is asked again after six hours where it has answered before, and what returns is read as before', async () => {
@@ -123,10 +121,8 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['product']);
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(missing(harness)).toEqual([]);
-    const [id = 0] = harness.daemon.mirror.catalogue.products.ids();
-    const detail = harness.daemon.mirror.schedule.records
-      .ofProduct(id)
-      .find(({ resource }) => resource === 'product_detail');
+    const [id = 0] = harness.products();
+    const detail = harness.record(id, 'product_detail');
     expect(detail?.fetched_at).toBeGreaterThan(harness.clock.now() - 2 * hour);
   });
 
@@ -136,8 +132,8 @@ describe('a service with exactly the calls of the specification', () => {
     const [gone] = harness.sandbox.world.visible();
     if (gone !== undefined) gone.withdrawn = true;
     await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(harness.daemon.mirror.catalogue.products.isVisible(gone?.id ?? 0)).toBe(false);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(lean.products - 1);
+    expect(harness.products().includes(gone?.id ?? 0)).toBe(false);
+    expect(harness.products().length).toBe(lean.products - 1);
   });
 });
 
@@ -151,7 +147,7 @@ describe('a service that has the read of a single product', () => {
       for (const product of harness.sandbox.products().slice(0, 5)) product.withdrawn = true;
       await harness.liveUntil(harness.clock.now() + 5 * hour);
       expect(missing(harness)).toEqual([]);
-      expect(harness.daemon.mirror.catalogue.products.count()).toBe(products - 5);
+      expect(harness.products().length).toBe(products - 5);
     },
   );
 });
@@ -162,5 +158,5 @@ it('what the specification lists fails as ever: a service without checkout infor
   const job = requestResync(harness.daemon.ports, everything);
   await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
-  expect(harness.daemon.mirror.schedule.jobs.find(job.job_id)?.failed).toBe(8);
+  expect(harness.job(job.job_id).failed).toBe(8);
 });

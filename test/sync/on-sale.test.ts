@@ -2,45 +2,27 @@ import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import type { AnswerMeta } from '../../src/mirror/catalogue/dates/answer-meta.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import { changesText } from '../../src/status/on-sale-text.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
 /** Returns the figures of the status, and the number of bookable days in the primary currency by the view. */
-function figures({ daemon, clock }: VirtualHarness) {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    const days = db
-      .prepare<[], number>(
-        'SELECT count(*) FROM bookable_days WHERE currency = (SELECT c.currency FROM currencies c WHERE c.is_primary = 1)',
-      )
-      .pluck()
-      .get();
-    const { products, bookable, last_hour } = readStatus(db, clock.now());
-    return { bookable, last_hour, sellable: products.sellable, days };
-  } finally {
-    db.close();
-  }
+function figures({ rows, status }: VirtualHarness) {
+  const [shown] = rows<{ days: number }>(
+    'SELECT count(*) AS days FROM bookable_days WHERE currency = (SELECT c.currency FROM currencies c WHERE c.is_primary = 1)',
+  );
+  const { products, bookable, last_hour } = status();
+  return { bookable, last_hour, sellable: products.sellable, days: shown?.days };
 }
 
 /** Returns a bookable date of each product, that is not today. */
-function bookable({ daemon, clock }: VirtualHarness) {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    return db
-      .prepare<[], { product_id: number; date: string }>(
-        "SELECT product_id, max(date) AS date FROM bookable_days WHERE currency = 'EUR' GROUP BY product_id",
-      )
-      .all();
-  } finally {
-    db.close();
-  }
-}
+const bookable = ({ rows }: VirtualHarness) =>
+  rows<{ product_id: number; date: string }>(
+    "SELECT product_id, max(date) AS date FROM bookable_days WHERE currency = 'EUR' GROUP BY product_id",
+  );
 
 function readOf({ clock }: VirtualHarness, product_id: number, currency: string, from: string): AnswerMeta {
   const every = { every: hour };

@@ -99,7 +99,7 @@ it('an order that a kill ended between the two files counts when it is sent agai
 it('orders that a restored mirror does not have count again in it', async () => {
   const { harness, order } = await filled();
   await using _ = harness;
-  const { path } = harness.daemon.mirror;
+  const { path } = harness.daemon.config.mirror;
   await harness.restart({
     meanwhile: async () => copyFileSync(path, `${path}.backup`),
   });

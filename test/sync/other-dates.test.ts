@@ -11,7 +11,6 @@ import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { noticedIn } from '../fakes/noticed.ts';
-import { shownRows } from '../fakes/shown-rows.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -22,8 +21,7 @@ const availability = { resources: ['availability'] as const, product_ids: [], fr
 /** Dates that the mirror calls sold out, and the service sells. */
 function falselySoldOut(harness: VirtualHarness): string[] {
   const { world } = harness.sandbox;
-  const stored = shownRows<{ product_id: number; date: string }>(
-    harness,
+  const stored = harness.rows<{ product_id: number; date: string }>(
     "SELECT product_id, date FROM availability_days WHERE state = 'sold_out'",
   );
   return stored.flatMap(({ product_id, date }) => {
@@ -36,10 +34,10 @@ async function readAll(harness: VirtualHarness) {
   const job = requestResync(harness.daemon.ports, availability);
   await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
   await harness.drive(runChores(harness.daemon.ports, never));
-  return harness.daemon.mirror.schedule.jobs.find(job.job_id);
+  return harness.job(job.job_id);
 }
 
-const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.mirror.path, clock.now());
+const noticed = ({ daemon, clock }: VirtualHarness) => noticedIn(daemon.config.mirror.path, clock.now());
 
 describe('a service that', () => {
   it.each(['ignored', 'shifted'] as const)(
@@ -53,7 +51,7 @@ describe('a service that', () => {
       expect(job).toMatchObject({ left: 0, failed: expect.toSatisfy((failed: number) => failed > 0) });
       expect(falselySoldOut(harness)).toEqual([]);
       expect(noticed(harness)).toEqual(['other-dates']);
-      expect(shownRows(harness, 'SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
+      expect(harness.rows('SELECT DISTINCT resource FROM freshness WHERE met = 0')).toEqual([
         { resource: 'availability' },
       ]);
       harness.sandbox.setQuirks({ dates: 'honoured' });
@@ -75,10 +73,11 @@ describe('a service that', () => {
       for (let days = -1; days <= 32; days += 1) product.sold_out.add(dateIn(days));
       await harness.fill();
       const far = () =>
-        shownRows<{ state: string }>(
-          harness,
-          `SELECT state FROM availability_days WHERE product_id = ${product.id} AND date BETWEEN '${dateIn(40)}' AND '${dateIn(80)}'`,
-        ).map(({ state }) => state);
+        harness
+          .rows<{ state: string }>(
+            `SELECT state FROM availability_days WHERE product_id = ${product.id} AND date BETWEEN '${dateIn(40)}' AND '${dateIn(80)}'`,
+          )
+          .map(({ state }) => state);
       const before = far();
       expect(before).toContain('available');
       await harness.drive(harness.clock.sleep(hour));
@@ -139,15 +138,12 @@ describe('a service that', () => {
 
   it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {
     await using harness = await filledHarness({ products: 8 });
-    const [{ product_id } = { product_id: 0 }] = shownRows<{ product_id: number }>(
-      harness,
+    const [{ product_id } = { product_id: 0 }] = harness.rows<{ product_id: number }>(
       'SELECT product_id, count(*) AS days FROM bookable_days GROUP BY product_id ORDER BY days DESC LIMIT 1',
     );
     const bookable = () =>
-      shownRows<{ days: number }>(
-        harness,
-        `SELECT count(*) AS days FROM bookable_days WHERE product_id = ${product_id}`,
-      )[0]?.days ?? 0;
+      harness.rows<{ days: number }>(`SELECT count(*) AS days FROM bookable_days WHERE product_id = ${product_id}`)[0]
+        ?.days ?? 0;
     const before = bookable();
     const body = '{"success":true,"sales_enabled":false,"dates":[],"variants":[],"groups":[]}';
     harness.sandbox.faults.add({ kind: 'status', status: 200, path: `/${product_id}/availability`, body });
@@ -159,7 +155,7 @@ describe('a service that', () => {
     harness.sandbox.faults.clear();
     harness.sandbox.setQuirks({ dates: 'shifted' });
     await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(shownRows(harness, 'SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
+    expect(harness.rows('SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
     expect(bookable()).toBeGreaterThan(before / 2);
     expect(falselySoldOut(harness)).toEqual([]);
   });
@@ -167,8 +163,7 @@ describe('a service that', () => {
   it('answers a check for other dates is believed in nothing', async () => {
     await using harness = await filledHarness({ products: 4 });
     await using ports = checkPorts(harness.daemon);
-    const [shown] = shownRows<{ product_id: number; date: string }>(
-      harness,
+    const [shown] = harness.rows<{ product_id: number; date: string }>(
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
     );
     if (shown === undefined) throw new Error('no date');

@@ -4,7 +4,6 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { readCatalogue } from '../../src/sandbox/world/catalogue-file.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { sharedData } from '../fakes/tools.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -43,10 +42,8 @@ interface Beside {
 }
 
 /** Products whose printed price is off, and all of them. */
-function printedIn({ daemon, clock }: VirtualHarness): { readonly off: Beside[]; readonly all: Beside[] } {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const all = db.prepare<[], Beside>(beside).all();
-  db.close();
+function printedIn({ rows }: VirtualHarness): { readonly off: Beside[]; readonly all: Beside[] } {
+  const all = rows<Beside>(beside);
   const off = all.filter(({ printed, type, dates, least, above }) =>
     least === null ? (printed === null) !== (dates === 0) || type === 'adult' : printed !== least || above > 0,
   );
@@ -64,7 +61,7 @@ it('the printed price of every product is the least that an adult pays, and abov
   // Control: the lowest price of a day, and the service's own, are above or below what an adult pays.
   expect(all.filter(({ least, lowest_price }) => least !== lowest_price).length).toBeGreaterThan(50);
   expect(all.filter(({ least, from_price }) => least !== null && least !== from_price).length).toBeGreaterThan(12);
-  const writer = new Database(harness.daemon.mirror.path);
+  const writer = new Database(harness.daemon.config.mirror.path);
   writer.exec("UPDATE price SET lowest_adult_price = lowest_price WHERE price_variant_type = 'adult'");
   writer.close();
   expect(printedIn(harness).off.length).toBeGreaterThan(50);

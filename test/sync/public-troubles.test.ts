@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -106,12 +105,7 @@ async function seen({ of, sees }: (typeof troubles)[number], change: Change) {
   return { before, after: look() };
 }
 
-function rows({ daemon, clock }: VirtualHarness, sql: string, id: number): unknown[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const found = db.prepare<[{ id: number }], unknown>(sql).all({ id });
-  db.close();
-  return found;
-}
+const rows = (harness: VirtualHarness, sql: string, id: number) => harness.rows(sql, { id });
 
 /** Two products that can be bought. */
 function selling(harness: VirtualHarness): [SandboxProduct, SandboxProduct] {

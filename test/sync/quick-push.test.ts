@@ -3,7 +3,6 @@ import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -35,12 +34,7 @@ async function filled({ products = 60, page_size = 5, quirks = {} }: Size = {}) 
   await live(30 * minute);
   pages.length = 0;
   const inbox = deliveryList(harness.clock);
-  const query = <Row>(sql: string) => {
-    const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-    const rows = db.prepare<[], Row>(sql).all();
-    db.close();
-    return rows;
-  };
+  const query = <Row>(sql: string): Row[] => harness.rows(sql);
   return {
     harness,
     /** The pages of the list that were read since the fill. */

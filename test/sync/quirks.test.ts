@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { noticedIn } from '../fakes/noticed.ts';
 import { thorough } from '../fakes/thorough.ts';
@@ -11,9 +10,9 @@ async function lived(quirks: Partial<Quirks>) {
   await using harness = await virtualHarness({ products: 16, quirks });
   await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
   const { differences, first } = await harness.compare();
-  const db = openMirrorForReading(harness.daemon.mirror.path);
-  const { failures } = readStatus(db, harness.clock.now());
-  const noticed = noticedIn(harness.daemon.mirror.path, harness.clock.now());
+  const db = openMirrorForReading(harness.daemon.config.mirror.path);
+  const { failures } = harness.status();
+  const noticed = noticedIn(harness.daemon.config.mirror.path, harness.clock.now());
   const dates = db.prepare<[], { state: string; count: number }>(
     'SELECT state, count(*) AS count FROM availability_days GROUP BY state',
   );

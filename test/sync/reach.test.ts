@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { RecordFacts } from '../../src/domain/schedule/record.ts';
+import { isList, type Resource } from '../../src/domain/schedule/resources.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { resyncResources } from '../../src/sync/records/resync.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -16,16 +17,13 @@ function idOf(harness: VirtualHarness, index = 0): number {
   return harness.sandbox.world.visible()[index]?.id ?? 0;
 }
 
-function records({ daemon }: VirtualHarness): RecordFacts[] {
-  const { records } = daemon.mirror.schedule;
-  const { products } = daemon.mirror.catalogue;
-  return [0, ...products.ids()].flatMap((id) => records.ofProduct(id));
-}
-
-function failing(harness: VirtualHarness): string[] {
-  return records(harness)
-    .filter(({ failures }) => failures > 0)
-    .map(({ resource, product_id }) => `${resource} ${product_id}`);
+/** Records of products that fail, and those of lists by the status. */
+function failing({ explain, products, status }: VirtualHarness): string[] {
+  const own = products().flatMap((id) =>
+    explain(id).records.flatMap(({ resource, failures }) => (failures > 0 ? [`${resource} ${id}`] : [])),
+  );
+  const all = status().failures.filter(({ resource }) => isList(resource as Resource));
+  return [...all.map(({ resource }) => `${resource} 0`), ...own];
 }
 
 const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
@@ -41,34 +39,16 @@ async function liveFor(harness: VirtualHarness, ms: number, step = 5 * second): 
   await harness.liveUntil(harness.clock.now() + ms, step);
 }
 
-/** Makes every record due, as if each had waited for its cadence. */
-function makeDue({ daemon, clock }: VirtualHarness): void {
-  const { mirror } = daemon;
-  mirror.transaction(() => {
-    for (const { resource, edition, part, product_id } of [0, ...mirror.catalogue.products.ids()].flatMap((id) =>
-      mirror.schedule.records.ofProduct(id),
-    ))
-      mirror.schedule.records.bringForward(
-        { kinds: [{ resource, edition, part }], product_ids: [product_id] },
-        clock.now(),
-        'requested',
-      );
-  });
-}
+/** Makes every record due, as a person does. */
+const makeDue = ({ resync }: VirtualHarness) => resync(resyncResources);
 
 describe('a record that is refused', () => {
   it('costs one call more where others are accepted, and many that are refused at once share it', async () => {
     await using harness = await filledHarness({ products: 12, lean: true });
     const before = calls(harness);
     harness.sandbox.faults.add(refusedAt('/checkout_information'));
-    const ids = harness.daemon.mirror.catalogue.products.ids();
-    harness.daemon.mirror.transaction(() =>
-      harness.daemon.mirror.schedule.records.bringForward(
-        { kinds: [{ resource: 'checkout_information', edition: 'en', part: 0 }], product_ids: ids },
-        harness.clock.now(),
-        'requested',
-      ),
-    );
+    const ids = harness.products();
+    await harness.resync(['checkout'], ids);
     await harness.drive(harness.daemon.schedule.run('pass'));
     expect(failing(harness)).toHaveLength(12);
     expect(key(harness)).toBeNull();
@@ -83,7 +63,7 @@ describe('a key that is refused', () => {
     expect(await conditions(harness)).toEqual({ 'key-refused': expect.stringContaining('Key not accepted') });
     expect(calls(harness)).toBeLessThanOrEqual(62);
     expect(calls(harness)).toBeGreaterThanOrEqual(58);
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(0);
+    expect(harness.products().length).toBe(0);
     expect(harness.log.lines().filter(({ msg }) => msg === 'the service refuses the key')).toHaveLength(1);
   });
 
@@ -93,7 +73,7 @@ describe('a key that is refused', () => {
       await using harness = await filledHarness({ products, lean: true }, {}, { conditions: true });
       harness.sandbox.faults.add(refusedAt(undefined));
       const before = calls(harness);
-      makeDue(harness);
+      await makeDue(harness);
       await liveFor(harness, hour);
       expect(await conditions(harness)).toMatchObject({ 'key-refused': expect.stringContaining('Key not accepted') });
       // Those that were under way when the first one was refused.
@@ -107,7 +87,8 @@ describe('a key that is refused', () => {
       await liveFor(harness, 2 * minute);
       expect(key(harness)).toBeNull();
       expect(await conditions(harness)).not.toHaveProperty('key-refused');
-      expect(records(harness).filter(({ due_at }) => due_at <= harness.clock.now())).toEqual([]);
+      const due = harness.products().flatMap((id) => harness.explain(id).records.map(({ due_at }) => due_at));
+      expect(due.filter((at) => at <= harness.clock.now())).toEqual([]);
     },
   );
 });

@@ -3,6 +3,7 @@ import { instant } from '../../src/clock.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
+import { makeDue } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -20,7 +21,7 @@ describe('a resync', () => {
     const { daemon, clock } = harness;
     const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: ['variants'] });
     expect(records).toBe(0);
-    expect(daemon.mirror.schedule.jobs.find(job_id)?.finished_at).toBe(clock.now());
+    expect(harness.job(job_id).finished_at).toBe(clock.now());
   });
 
   it('that was interrupted goes on for a day, and begins anew after that', async () => {
@@ -41,12 +42,10 @@ describe('a resync', () => {
   it('asked for again counts only answers to calls that are sent after it was asked for', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [slow = 0, other = 0] = daemon.mirror.catalogue.products.ids();
+    const [slow = 0, other = 0] = harness.products();
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
-    const fetched = (product_id: number) =>
-      daemon.mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'checkout_information')
-        ?.fetched_at ?? 0;
-    const progress = (job_id: number) => daemon.mirror.schedule.jobs.find(job_id);
+    const fetched = (product_id: number) => harness.record(product_id, 'checkout_information')?.fetched_at ?? 0;
+    const progress = (job_id: number) => harness.job(job_id);
     // All but one are read before the second request. The call for the last one is under way.
     sandbox.faults.add({ kind: 'delay', ms: 20_000, path: `/v2/products/${slow}/checkout` });
     const first = requestResync(daemon.ports, request);
@@ -79,23 +78,20 @@ describe('a resync', () => {
   it('that continues an interrupted one asks again what failed in it', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [one = 0, other = 0] = daemon.mirror.catalogue.products.ids();
+    const [one = 0, other = 0] = harness.products();
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
     // One product is refused, which is final; the answer for another one is asked for again, so the job is not finished.
     sandbox.faults.add({ kind: 'status', status: 401, path: `/v2/products/${one}/checkout` });
     sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${other}/checkout` });
     const first = requestResync(daemon.ports, request);
     await harness.liveUntil(clock.now() + 5000);
-    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
+    expect(harness.job(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
     sandbox.faults.clear();
     const joined = requestResync(daemon.ports, request, { resume: true });
     expect(joined).toMatchObject({ job_id: first.job_id, resumed: true, records: 3, left: 2, failed: 0 });
     await harness.liveUntil(clock.now() + 5 * 60_000);
-    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
-    const facts = daemon.mirror.schedule.records
-      .ofProduct(one)
-      .find(({ resource }) => resource === 'checkout_information');
-    expect(facts?.failures).toBe(0);
+    expect(harness.job(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
+    expect(harness.record(one, 'checkout_information')?.failures).toBe(0);
   });
 
   it('that continues an interrupted one walks a list that failed in it from its first page', async () => {
@@ -106,14 +102,14 @@ describe('a resync', () => {
     const profile = { authorization: { header: null }, page_size: 10 };
     await using harness = await filledHarness({ lean: true, products: 24, served }, { service: { profile } });
     const { daemon, clock, sandbox } = harness;
-    const [failing = 0] = daemon.mirror.catalogue.products.ids();
+    const [failing = 0] = harness.products();
     const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
     sandbox.faults.add({ kind: 'status', status: 401, path: '^/v2/products\\?.*\\bpage=2\\b' });
     // So that the job is not finished.
     sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
     const first = requestResync(daemon.ports, request);
     await harness.liveUntil(clock.now() + 20_000);
-    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ failed: 1, finished_at: null });
+    expect(harness.job(first.job_id)).toMatchObject({ failed: 1, finished_at: null });
     sandbox.faults.clear();
     pages.length = 0;
     expect(requestResync(daemon.ports, request, { resume: true })).toMatchObject({
@@ -128,19 +124,19 @@ describe('a resync', () => {
     const sandbox = { lean: true, products: 24 };
     await using harness = await filledHarness(sandbox);
     const { daemon, clock } = harness;
-    const [failing = 0] = daemon.mirror.catalogue.products.ids();
+    const [failing = 0] = harness.products();
     const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
     harness.sandbox.faults.add({ kind: 'prices', amount: 0.01 });
     // So that the job is not finished.
     harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
     const first = requestResync(daemon.ports, request);
     await harness.liveUntil(clock.now() + 20_000);
-    const held = () => daemon.mirror.evidence.held().map(({ subject }) => subject);
+    const held = () => harness.held().map(({ subject }) => subject);
     const ofList = () =>
       daemon.mirror.evidence.claims('from-prices', 'pending').filter(({ resource }) => resource === 'products').length;
     expect(held()).toEqual(['from-prices']);
     expect(ofList()).toBe(24);
-    expect(daemon.mirror.schedule.jobs.find(first.job_id)?.finished_at).toBe(null);
+    expect(harness.job(first.job_id).finished_at).toBe(null);
     harness.sandbox.faults.clear();
     expect(requestResync(daemon.ports, request, { resume: true })).toMatchObject({
       job_id: first.job_id,
@@ -151,37 +147,35 @@ describe('a resync', () => {
     expect(ofList()).toBe(0);
     await harness.liveUntil(clock.now() + 5 * 60_000);
     expect(held()).toEqual([]);
-    expect(daemon.mirror.schedule.jobs.find(first.job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(harness.job(first.job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it('of one product takes its records from a larger one, which no longer counts them, read or not', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [failing = 0] = daemon.mirror.catalogue.products.ids();
+    const [failing = 0] = harness.products();
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
     sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
     const all = requestResync(daemon.ports, request);
     const one = requestResync(daemon.ports, { ...request, product_ids: [failing] });
     expect(one).toMatchObject({ resumed: false, records: 1, left: 1 });
-    expect(daemon.mirror.schedule.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 2 });
+    expect(harness.job(all.job_id)).toMatchObject({ records: 2, left: 2 });
     await harness.liveUntil(clock.now() + 5000);
-    expect(daemon.mirror.schedule.jobs.find(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
-    expect(daemon.mirror.schedule.jobs.find(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
+    expect(harness.job(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
+    expect(harness.job(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
   });
 
   it('of everything leaves notified reads and those that decide about a closure in their lane', async () => {
     await using harness = await filledHarness({ lean: true, products: 120 });
     const { daemon, clock } = harness;
     const { mirror } = daemon;
-    const [notified = 0, closed = 0, failing = 0, other = 0] = mirror.catalogue.products.ids();
+    const [notified = 0, closed = 0, failing = 0, other = 0] = harness.products();
     const now = clock.now();
     const own = (product_id: number) => ({ resource: 'product_detail', product_id, edition: 'en', part: 0 }) as const;
-    mirror.transaction(() => {
-      mirror.schedule.records.setDue(own(notified), { at: instant(now - 1000), reason: 'notified' });
-      mirror.schedule.records.setDue(own(closed), { at: instant(now + 30_000), reason: 'closure-unconfirmed' });
-      mirror.schedule.records.setDue(own(failing), { at: instant(now + hour), reason: 'notified' });
-      mirror.schedule.records.setDue(own(other), { at: instant(now + hour), reason: 'cadence-elapsed' });
-    });
+    makeDue(harness, [own(notified)], { at: instant(now - 1000), reason: 'notified' });
+    makeDue(harness, [own(closed)], { at: instant(now + 30_000), reason: 'closure-unconfirmed' });
+    makeDue(harness, [own(failing)], { at: instant(now + hour), reason: 'notified' });
+    makeDue(harness, [own(other)], { at: instant(now + hour), reason: 'cadence-elapsed' });
     const { job_id } = requestResync(daemon.ports, everything);
     const plan = (product_id: number) =>
       mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
@@ -196,15 +190,13 @@ describe('a resync', () => {
   it('of few records makes a notified one due at once', async () => {
     await using harness = await filled();
     const { daemon, clock } = harness;
-    const { mirror } = daemon;
-    const [product_id = 0] = mirror.catalogue.products.ids();
+    const [product_id = 0] = harness.products();
     const own = { resource: 'product_detail', product_id, edition: 'en', part: 0 } as const;
-    const paused = { at: instant(clock.now() + 30_000), reason: 'notified' } as const;
-    mirror.transaction(() => mirror.schedule.records.setDue(own, paused));
+    makeDue(harness, [own], { at: instant(clock.now() + 30_000), reason: 'notified' });
     requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
-    expect(mirror.schedule.records.due(clock.now(), 'notification', 10)).toMatchObject([
-      { ...own, due_reason: 'requested' },
-    ]);
+    const record = harness.record(product_id, 'product_detail');
+    expect(record).toMatchObject({ due_reason: 'requested', lane: 'notification' });
+    expect(record?.due_at).toBeLessThanOrEqual(clock.now());
   });
 
   it('of one product is finished when its records are read, while a larger one goes on', async () => {
@@ -215,10 +207,10 @@ describe('a resync', () => {
     );
     const { daemon, clock } = harness;
     const request: ResyncRequest = { ...everything, resources: ['availability'] };
-    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
+    const [product_id = 0] = harness.products();
     const all = requestResync(daemon.ports, request);
     const one = requestResync(daemon.ports, { ...request, product_ids: [product_id] });
-    const job = (job_id: number) => daemon.mirror.schedule.jobs.find(job_id);
+    const job = (job_id: number) => harness.job(job_id);
     const cycle = runSyncCycle(daemon.ports, 1, { job_id: null, signal: new AbortController().signal });
     while ((job(one.job_id)?.left ?? 0) > 0) await harness.drive(clock.sleep(500));
     await harness.drive(clock.sleep(2500));
@@ -232,13 +224,13 @@ describe('a resync', () => {
     const asked: string[] = [];
     await using harness = await filled({ product: null }, asked);
     const { daemon, clock } = harness;
-    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
+    const [product_id = 0] = harness.products();
     const { job_id, records } = requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
     expect(records).toBeGreaterThan(0);
     asked.length = 0;
     await harness.liveUntil(clock.now() + 60_000);
     expect(asked).toContainEqual(expect.stringMatching(/^\/v2\/products(\?|$)/));
-    expect(daemon.mirror.schedule.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(harness.job(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
 
   it.each([
@@ -249,25 +241,25 @@ describe('a resync', () => {
     async (_, resources) => {
       await using harness = await filled();
       const { daemon, clock, sandbox } = harness;
-      const [product_id = 0] = daemon.mirror.catalogue.products.ids();
+      const [product_id = 0] = harness.products();
       await harness.drive(clock.sleep(hour));
       sandbox.world.disable(product_id, { reason: 'temporary_closure' });
       sandbox.faults.add({ kind: 'delay', path: `/v2/products/${product_id}\\?`, ms: 3000, times: 1 });
       const { job_id } = requestResync(daemon.ports, { ...everything, resources, product_ids: [product_id] });
       await harness.liveUntil(clock.now() + 5 * 60_000);
-      expect(daemon.mirror.schedule.jobs.find(job_id)).toMatchObject({
+      expect(harness.job(job_id)).toMatchObject({
         left: 0,
         failed: 0,
         finished_at: expect.any(Number),
       });
-      expect(daemon.mirror.catalogue.products.find(product_id)?.sale_status).toBe('disabled');
+      expect(harness.explain(product_id).sale_status).toBe('disabled');
     },
   );
 
   it('counts dates that contradict the own read of their product, also after it was asked again (control)', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
+    const [product_id = 0] = harness.products();
     sandbox.faults.add({
       kind: 'status',
       status: 400,
@@ -281,23 +273,23 @@ describe('a resync', () => {
     });
     // The first answer that says so is asked a second time, a minute later.
     await harness.liveUntil(clock.now() + 50_000);
-    expect(daemon.mirror.schedule.jobs.find(job_id)).toMatchObject({
+    expect(harness.job(job_id)).toMatchObject({
       left: expect.toSatisfy((left: number) => left > 0),
     });
     await harness.liveUntil(clock.now() + 190_000);
-    const job = daemon.mirror.schedule.jobs.find(job_id);
+    const job = harness.job(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
 
   it('leaves out a product that the service no longer has: that is no failure', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
+    const [product_id = 0] = harness.products();
     await harness.drive(clock.sleep(hour));
     for (const product of sandbox.products()) if (product.id === product_id) product.withdrawn = true;
     const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 5 * 60_000);
-    const job = daemon.mirror.schedule.jobs.find(job_id);
+    const job = harness.job(job_id);
     expect(job).toMatchObject({ left: 0, failed: 0 });
     expect(job?.records).toBeLessThan(records);
   });
@@ -305,11 +297,11 @@ describe('a resync', () => {
   it('counts a record that only its own read refuses as failed: the list still has its product (control)', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = daemon.mirror.catalogue.products.ids();
+    const [product_id = 0] = harness.products();
     sandbox.faults.add({ kind: 'status', status: 404, path: `/v2/products/${product_id}[/?]` });
     const { job_id } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 10 * 60_000);
-    const job = daemon.mirror.schedule.jobs.find(job_id);
+    const job = harness.job(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
 

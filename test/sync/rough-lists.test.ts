@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { afterPage } from '../../src/domain/catalogue/list-page.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
-import { shownRows } from '../fakes/shown-rows.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -10,7 +9,7 @@ const day = 24 * hour;
 const walk = { resource: 'products', edition: 'en/EUR' } as const;
 const everything = { resources: resyncResources, product_ids: [], from: null, to: null };
 
-const isFilled = (harness: VirtualHarness) => () => harness.daemon.mirror.filledAt() !== null;
+const isFilled = ({ isFilled }: VirtualHarness) => isFilled;
 
 describe('a list', () => {
   it(
@@ -19,15 +18,14 @@ describe('a list', () => {
     async () => {
       await using harness = await virtualHarness({ lean: true, products: 57, quirks: { list_end: 'never' } });
       const job = requestResync(harness.daemon.ports, everything);
-      const ended = () => harness.daemon.mirror.schedule.jobs.find(job.job_id)?.left === 0;
+      const ended = () => harness.job(job.job_id).left === 0;
       await harness.runUntil(() => ended() && isFilled(harness)());
       const { requests } = { requests: harness.sandbox.calls.counts().calls };
       expect(requests).toBeLessThan(2000);
       expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).toBeNull();
-      expect(harness.daemon.mirror.catalogue.products.count()).toBe(57);
+      expect(harness.products().length).toBe(57);
       expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-      const [failing] = shownRows<{ failure: string }>(
-        harness,
+      const [failing] = harness.rows<{ failure: string }>(
         "SELECT failure FROM _record WHERE resource = 'products' AND failures > 0",
       );
       expect(failing?.failure).toContain('endless-list: the list does not end');
@@ -35,7 +33,7 @@ describe('a list', () => {
       harness.sandbox.setQuirks({ list_end: 'ends' });
       await harness.liveUntil(harness.clock.now() + day);
       expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).not.toBeNull();
-      expect(harness.daemon.mirror.schedule.records.fill().failing).toBe(0);
+      expect(harness.status().records.failing).toBe(0);
     },
   );
 });
@@ -51,16 +49,16 @@ describe('a row', () => {
         { scheduling: 'fixed', cadence: { availability: { horizon: 3, ...seldom } } },
       );
       await harness.runUntil(isFilled(harness));
-      const before = shownRows(harness, 'SELECT product_id, image_key FROM images');
+      const before = harness.rows('SELECT product_id, image_key FROM images');
       expect(before.length).toBeGreaterThan(5);
       harness.sandbox.setQuirks({ images_null: 1 });
       await harness.liveUntil(harness.clock.now() + 8 * day);
-      expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
+      expect(harness.products().length).toBe(12);
       expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
-      expect(shownRows(harness, 'SELECT product_id, image_key FROM images')).toEqual(before);
+      expect(harness.rows('SELECT product_id, image_key FROM images')).toEqual(before);
       await harness.liveUntil(harness.clock.now() + 7 * day);
-      expect(shownRows(harness, 'SELECT * FROM images')).toEqual([]);
-      expect(harness.daemon.mirror.catalogue.products.count()).toBe(12);
+      expect(harness.rows('SELECT * FROM images')).toEqual([]);
+      expect(harness.products().length).toBe(12);
     },
   );
 });

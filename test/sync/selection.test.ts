@@ -18,7 +18,7 @@ async function selective(): Promise<{ harness: VirtualHarness; select: Record<st
 const profile = { profile: { authorization: { header: null } } };
 
 function mirrored({ daemon }: VirtualHarness): number[] {
-  const db = new Database(daemon.mirror.path, { readonly: true });
+  const db = new Database(daemon.config.mirror.path, { readonly: true });
   try {
     return db.prepare<[], number>('SELECT product_id FROM products ORDER BY product_id').pluck().all();
   } finally {
@@ -27,7 +27,7 @@ function mirrored({ daemon }: VirtualHarness): number[] {
 }
 
 function soldDates({ daemon }: VirtualHarness, id: number): number {
-  const db = new Database(daemon.mirror.path, { readonly: true });
+  const db = new Database(daemon.config.mirror.path, { readonly: true });
   const sold = db.prepare<[number], number>(
     "SELECT count(*) FROM availability_days WHERE product_id = ? AND state = 'available'",
   );

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { contradictedLook } from '../../src/domain/sale/off-sale.ts';
 import { settleStored } from '../../src/sync/records/settle.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -14,12 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
-function records<Row>(sql: string): Row[] {
-  const db = openMirrorAt(harness.daemon.mirror.path, harness.clock.now());
-  const rows = db.prepare<[], Row>(sql).all();
-  db.close();
-  return rows;
-}
+const records = <Row>(sql: string): Row[] => harness.rows(sql);
 
 it('a read is believed as long as its cadence, from when it was asked for', () => {
   const found = records<{ resource: string; hours: number }>(

@@ -1,10 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { notFailing } from '../../src/domain/files/failing.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { withConditions } from '../../src/status/verdict.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -28,18 +26,9 @@ async function served(faults: readonly FaultRule[], config: Record<string, unkno
   return await virtualHarness({ lean: true, products, faults }, { ...pages, ...config });
 }
 
-function statusOf({ daemon, clock }: VirtualHarness) {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  try {
-    return readStatus(db, clock.now());
-  } finally {
-    db.close();
-  }
-}
-
 /** The condition as people see it, with what breaks the promise of the products. */
 function seen(harness: VirtualHarness) {
-  const status = statusOf(harness);
+  const status = harness.status();
   const none = { daemon: null, inbox: null, files: null, storage: null, jobs: null, snapshot: null, database: null };
   const backup = { late: 0, ...notFailing, made_at: 1, directory: '', tried_at: null, tried_failure: null } as const;
   const { conditions } = withConditions({ ...status, ...none, backup }, harness.clock.now());
@@ -52,14 +41,14 @@ function seen(harness: VirtualHarness) {
   };
 }
 
-const filled = ({ daemon }: VirtualHarness) => daemon.mirror.filledAt() !== null;
+const filled = ({ isFilled }: VirtualHarness) => isFilled();
 const walked = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
 const later = (harness: VirtualHarness, ms: number) => harness.liveUntil(harness.clock.now() + ms);
 
 async function resynced(harness: VirtualHarness) {
   const { job_id } = requestResync(harness.daemon.ports, everything);
-  await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find(job_id)?.left === 0);
-  return harness.daemon.mirror.schedule.jobs.find(job_id);
+  await harness.runUntil(() => harness.job(job_id).left === 0);
+  return harness.job(job_id);
 }
 
 describe('a list with fewer rows than the service counts', () => {
@@ -74,7 +63,7 @@ describe('a list with fewer rows than the service counts', () => {
       others: [],
       kept: 0,
     });
-    expect(statusOf(harness).failures).toEqual([
+    expect(harness.status().failures).toEqual([
       { resource: 'products', failure: 'list-incomplete: 13 of 23 products', records: 1 },
     ]);
     harness.sandbox.faults.clear();
@@ -116,7 +105,7 @@ describe('a list with fewer rows than the service counts', () => {
     await later(harness, 2 * hour);
     expect(seen(harness)).toMatchObject({ says: 'the list is incomplete: 22 of 26 products', severity: 'warning' });
     // It says nothing about what is absent.
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(products);
+    expect(harness.products().length).toBe(products);
     expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
     harness.sandbox.faults.clear();
     harness.sandbox.faults.add(counting(5));
@@ -154,7 +143,7 @@ describe('a list with fewer rows than the service counts', () => {
     expect(seen(harness).says).toMatch(
       /^the list is incomplete: \d+ of \d+ products in nl\/EUR; \d+ of \d+ experiences$/,
     );
-    expect(statusOf(harness).freshness.find(({ resource }) => resource === 'experiences')?.met).toBe(0);
+    expect(harness.status().freshness.find(({ resource }) => resource === 'experiences')?.met).toBe(0);
   });
 });
 
@@ -178,7 +167,7 @@ describe('rows that cannot be used', () => {
     expect(seen(harness).says).toMatch(
       /^the list is incomplete: 21 of 23 products; 2 rows could not be used: row without id/,
     );
-    expect(harness.daemon.mirror.catalogue.products.count()).toBe(products);
+    expect(harness.products().length).toBe(products);
     await using first = await served([{ kind: 'renamed', path: `${list}3`, rows: 2 }]);
     await later(first, 20 * minute);
     expect([filled(first), seen(first).severity]).toEqual([false, 'error']);

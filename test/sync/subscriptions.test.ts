@@ -15,7 +15,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const heldIds = (at: SubscriptionHarness, id = 'all') => at.service.held.get(id)?.entity_ids;
-const row = (at: SubscriptionHarness, id = 'all') => at.test.mirror.push.subscriptions.find(id);
+const row = (at: SubscriptionHarness, id = 'all') => at.row(id);
 const view = (at: SubscriptionHarness) => at.test.all('SELECT * FROM subscriptions ORDER BY subscription_id');
 
 describe('what is declared is kept', () => {

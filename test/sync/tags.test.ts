@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTagPage } from '../../src/upstream/decode-tag.ts';
-import { shownRows } from '../fakes/shown-rows.ts';
 import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -16,15 +15,11 @@ interface Name {
 }
 
 const namesOf = (harness: VirtualHarness, tag_id: number | undefined) =>
-  shownRows<Name>(
-    harness,
-    `SELECT language, language_shown, name FROM tags WHERE tag_id = ${tag_id ?? 0} ORDER BY language`,
-  );
-const stored = (harness: VirtualHarness) => shownRows(harness, "SELECT 1 FROM tags WHERE language = 'en'").length;
+  harness.rows<Name>(`SELECT language, language_shown, name FROM tags WHERE tag_id = ${tag_id ?? 0} ORDER BY language`);
+const stored = (harness: VirtualHarness) => harness.rows("SELECT 1 FROM tags WHERE language = 'en'").length;
 const walks = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['/v2/tags'] ?? 0;
 const changes = (harness: VirtualHarness, after: number) =>
-  shownRows<{ language: string | null; detail: string }>(
-    harness,
+  harness.rows<{ language: string | null; detail: string }>(
     `SELECT language, detail FROM changes WHERE kind = 'tags_changed' AND seq > ${after}`,
   );
 
@@ -52,7 +47,7 @@ describe('tags', () => {
     await using harness = await virtualHarness(world, bilingual);
     await harness.fill();
     const [id = 0] = harness.sandbox.world.tags();
-    const after = harness.daemon.mirror.changes.newest();
+    const after = harness.rows<{ newest: number }>('SELECT max(seq) AS newest FROM changes')[0]?.newest ?? 0;
     harness.sandbox.world.tagEdits.set(id, { name: 'Renamed' });
     await harness.liveUntil(harness.clock.now() + hour / 2);
     expect(namesOf(harness, id)[0]?.name).toBe(`Tag ${id}`);
@@ -69,12 +64,12 @@ describe('tags', () => {
     await harness.fill();
     const [id = 0] = harness.sandbox.world.tags();
     const before = stored(harness);
-    const after = harness.daemon.mirror.changes.newest();
+    const after = harness.rows<{ newest: number }>('SELECT max(seq) AS newest FROM changes')[0]?.newest ?? 0;
     harness.sandbox.world.tagEdits.set(id, null);
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(stored(harness)).toBe(before - 1);
     expect(namesOf(harness, id)).toEqual([]);
-    expect(shownRows(harness, `SELECT 1 FROM product_tags WHERE tag_id = ${id}`)).not.toEqual([]);
+    expect(harness.rows(`SELECT 1 FROM product_tags WHERE tag_id = ${id}`)).not.toEqual([]);
     expect(changes(harness, after)).toEqual([{ language: null, detail: JSON.stringify({ tag_ids: [id] }) }]);
     harness.sandbox.world.tagEdits.delete(id);
     await harness.liveUntil(harness.clock.now() + 2 * hour);

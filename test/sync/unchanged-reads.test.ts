@@ -8,7 +8,7 @@ const frame = 24 + 4096;
 
 /** Counts the commits in the write-ahead log: frames that name the size of the file after them. */
 function commits({ daemon }: VirtualHarness): number {
-  const wal = readFileSync(`${daemon.mirror.path}-wal`);
+  const wal = readFileSync(`${daemon.config.mirror.path}-wal`);
   const salt = wal.subarray(16, 24);
   let count = 0;
   // Frames of an earlier round of the log have other salts.

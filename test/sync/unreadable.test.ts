@@ -4,7 +4,8 @@ import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { askOwnReads } from '../../src/sync/records/deciding-reads.ts';
 import { noticedIn } from '../fakes/noticed.ts';
-import { bookableDays, readAgain, shownRows } from '../fakes/shown-rows.ts';
+import { makeDue } from '../fakes/planted.ts';
+import { bookableDays, readAgain } from '../fakes/shown-rows.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -26,17 +27,14 @@ const members = ({ daemon }: VirtualHarness) => daemon.mirror.evidence.unread.me
 
 /** A date of a product that can be bought, and a time and variant of it. */
 function shown(harness: VirtualHarness) {
-  const [slot] = shownRows<{
+  const [slot] = harness.rows<{
     product_id: number;
     date: string;
     time: string;
     variant_id: number;
     retail_price: number;
-  }>(
-    harness,
-    `SELECT s.product_id, s.date, time, variant_id, retail_price FROM availability_slots s JOIN bookable_days d USING (product_id, date, currency)
-     WHERE retail_price > 0 AND s.max_tickets > 0 AND s.date > date('now', '+2 days') ORDER BY s.date LIMIT 1`,
-  );
+  }>(`SELECT s.product_id, s.date, time, variant_id, retail_price FROM availability_slots s JOIN bookable_days d USING (product_id, date, currency)
+     WHERE retail_price > 0 AND s.max_tickets > 0 AND s.date > date('now', '+2 days') ORDER BY s.date LIMIT 1`);
   if (slot === undefined) throw new Error('nothing is for sale');
   return slot;
 }
@@ -44,7 +42,7 @@ function shown(harness: VirtualHarness) {
 /** A product of a city whose dates can be bought. */
 function shownProduct(harness: VirtualHarness, city_id: number): number | undefined {
   const sql = `SELECT product_id FROM bookable_days JOIN products USING (product_id) WHERE city_id = ${city_id} LIMIT 1`;
-  return shownRows<{ product_id: number }>(harness, sql)[0]?.product_id;
+  return harness.rows<{ product_id: number }>(sql)[0]?.product_id;
 }
 
 async function check(harness: VirtualHarness) {
@@ -93,9 +91,9 @@ describe('a date whose count cannot be read', () => {
     const days = bookableDays(harness);
     expect(days?.days).toBeGreaterThan(50);
     expect(days?.stale).toBe(days?.days);
-    expect(shownRows(harness, "SELECT DISTINCT availability FROM availability_days WHERE state = 'available'")).toEqual(
-      [{ availability: null }],
-    );
+    expect(harness.rows("SELECT DISTINCT availability FROM availability_days WHERE state = 'available'")).toEqual([
+      { availability: null },
+    ]);
     expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
     expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, example: '"many"' }]);
   });
@@ -111,9 +109,9 @@ describe('a new spelling of the list that cannot be read', () => {
     await using harness = await filledHarness({ products: 24 });
     const sql =
       'SELECT (SELECT count(*) FROM products WHERE sellable = 1 AND from_price > 0) AS products, (SELECT count(*) FROM images) AS images';
-    const [before] = shownRows<{ products: number; images: number }>(harness, sql);
+    const [before] = harness.rows<{ products: number; images: number }>(sql);
     await respelt(harness, 'products', { path: '/products(/\\d+)?(\\?|$)', member, body });
-    const [after] = shownRows<{ products: number; images: number }>(harness, sql);
+    const [after] = harness.rows<{ products: number; images: number }>(sql);
     expect(after?.products).toBeGreaterThan(0.7 * (before?.products ?? 0));
     expect(after?.images).toBeGreaterThan(0.7 * (before?.images ?? 0));
     expect(members(harness).map((each) => each.member)).toContain(member);
@@ -133,12 +131,15 @@ async function changed(harness: VirtualHarness, path: RegExp, change: (body: str
 
 describe('a row of experiences or tags', () => {
   const counts = (harness: VirtualHarness) =>
-    shownRows<{ titles: number; prices: number; names: number; experiences: number; tags: number }>(
-      harness,
-      `SELECT (SELECT count(*) FROM experiences) AS titles, (SELECT count(from_price) FROM experiences) AS prices,
+    harness.rows<{
+      titles: number;
+      prices: number;
+      names: number;
+      experiences: number;
+      tags: number;
+    }>(`SELECT (SELECT count(*) FROM experiences) AS titles, (SELECT count(from_price) FROM experiences) AS prices,
         (SELECT count(name) FROM tags) AS names,
-        (SELECT sum(stale) FROM experiences) AS experiences, (SELECT sum(stale) FROM tags) AS tags`,
-    )[0];
+        (SELECT sum(stale) FROM experiences) AS experiences, (SELECT sum(stale) FROM tags) AS tags`)[0];
   it('keeps what it showed, as stale, while too many of the list cannot be read, and is named', async () => {
     await using harness = await filledHarness({ products: 24 });
     const before = counts(harness);
@@ -165,8 +166,7 @@ describe('a row of experiences or tags', () => {
 describe('the zone of a product', () => {
   it('that alone cannot be read is that of its city, and a contradiction of its timeslots is named', async () => {
     await using harness = await filledHarness({ products: 24 });
-    const products = shownRows<{ product_id: number; city_id: number; timezone: string }>(
-      harness,
+    const products = harness.rows<{ product_id: number; city_id: number; timezone: string }>(
       "SELECT product_id, city_id, timezone FROM products WHERE language = 'en'",
     );
     const found = products.find(
@@ -184,7 +184,7 @@ describe('the zone of a product', () => {
         return name === 'timezone' && Number(this.id) === product_id ? 'Mars/Phobos' : value;
       }),
     );
-    expect(shownRows(harness, `SELECT DISTINCT timezone FROM products WHERE product_id = ${product_id}`)).toEqual([
+    expect(harness.rows(`SELECT DISTINCT timezone FROM products WHERE product_id = ${product_id}`)).toEqual([
       { timezone },
     ]);
     expect(members(harness)).toContainEqual(
@@ -213,9 +213,9 @@ describe('an unknown word for the rights of an image', () => {
     await using harness = await filledHarness({ products: 24 });
     const sql = `SELECT (SELECT count(*) FROM images) AS images, (SELECT count(*) FROM experience_images) AS others,
       (SELECT sum(stale) FROM products) AS products, (SELECT sum(stale) FROM experiences) AS experiences`;
-    const before = shownRows(harness, sql);
+    const before = harness.rows(sql);
     await changed(harness, path, (body) => body.replaceAll('"alt_text":', '"status":"featured","alt_text":'));
-    expect(shownRows(harness, sql)).toEqual(before);
+    expect(harness.rows(sql)).toEqual(before);
     const found = members(harness).find((each) => each.resource === resource);
     expect(found).toMatchObject({ member: 'images[].status (unknown word)', example: '"featured"', kept: 0 });
     expect(found?.records).toBeGreaterThan(1);
@@ -234,7 +234,7 @@ describe('a member that can be read, and that a person has to know of', () => {
       const found = members(harness).filter((each) => each.member === name);
       expect(found.map(({ resource }) => resource).sort()).toEqual(['product_detail', 'products']);
       expect(found.every(({ kept, records }) => kept === 0 && records > 5)).toBe(true);
-      const noticed = () => noticedIn(harness.daemon.mirror.path, harness.clock.now());
+      const noticed = () => noticedIn(harness.daemon.config.mirror.path, harness.clock.now());
       expect(noticed()).toContain(code);
 
       harness.sandbox.faults.clear();
@@ -249,9 +249,7 @@ describe('a member that can be read, and that a person has to know of', () => {
     const ending = () => members(harness).filter(({ member }) => member === 'images[] (ends too soon)');
     sandbox.faults.add({ kind: 'respelt', path: '/products\\?', member: 'images[].large', as: 'signed' });
     const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
-    daemon.mirror.transaction(() =>
-      daemon.mirror.schedule.records.setDue(list, { at: instant(0), reason: 'requested' }),
-    );
+    makeDue(harness, [list], { at: instant(0), reason: 'requested' });
     await harness.liveUntil(clock.now() + minute);
     expect(ending()).toMatchObject([{ resource: 'products', kept: 0 }]);
     const ids = sandbox.products().map(({ id }) => id);

@@ -2,7 +2,6 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -15,12 +14,7 @@ async function filled(): Promise<VirtualHarness> {
   return harness;
 }
 
-function ask<Row>({ daemon, clock }: VirtualHarness, sql: string): Row[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare<[], Row>(sql).all();
-  db.close();
-  return rows;
-}
+const ask = <Row>({ rows }: VirtualHarness, sql: string): Row[] => rows(sql);
 
 async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
   const shown = (await daemon.status.shown()).conditions;
@@ -82,7 +76,7 @@ it('the first usable answer about a product brings its other records, which woul
   sandbox.faults.clear();
   // The retry of one of them meets a stray failure, for which it waits minutes.
   sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/${one}/checkout_information`, times: 3 });
-  const db = new Database(daemon.mirror.path);
+  const db = new Database(daemon.config.mirror.path);
   db.prepare("UPDATE _record SET due_at = ? WHERE failures > 4 AND resource = 'variants'").run(clock.now());
   db.close();
   await harness.liveUntil(clock.now() + minute, 5 * second);

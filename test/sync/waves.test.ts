@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -22,16 +21,12 @@ function readAgain({ daemon }: VirtualHarness, product_ids: readonly number[] = 
   requestResync(daemon.ports, { resources, product_ids, from: null, to: null });
 }
 
-function all<Value>({ daemon, clock }: VirtualHarness, sql: string): Value[] {
-  const db = openMirrorAt(daemon.mirror.path, clock.now());
-  const rows = db.prepare<[], Value>(sql).pluck().all();
-  db.close();
-  return rows;
-}
+/** Returns the first column of the rows. */
+const all = <Value>({ rows }: VirtualHarness, sql: string) =>
+  rows<Record<string, Value>>(sql).flatMap((row) => Object.values(row).slice(0, 1));
 
 const count = (harness: VirtualHarness, sql: string) => Number(all(harness, sql)[0] ?? 0);
-const held = ({ daemon }: VirtualHarness) =>
-  daemon.mirror.evidence.held().map(({ subject, state }) => `${subject} ${state}`);
+const held = ({ held }: VirtualHarness) => held().map(({ subject, state }) => `${subject} ${state}`);
 
 /** What a lie changes, how it is counted, which share of that must stay, and what is held or reported. */
 const lies: readonly (readonly [string, FaultRule, string, number, string])[] = [

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { inboxInstants } from '../../src/inbox/instants.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type InstantRule, type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
@@ -48,16 +47,9 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
   );
   if (machine === undefined) throw new Error('the harness has no machine');
   const { clock } = harness;
-  const status = () => {
-    const db = openMirrorAt(harness.daemon.mirror.path, clock.now());
-    try {
-      return readStatus(db, clock.now());
-    } finally {
-      db.close();
-    }
-  };
+  const { status } = harness;
   const kept = () => {
-    const db = openMirrorAt(harness.daemon.mirror.path, clock.now());
+    const db = openMirrorAt(harness.daemon.config.mirror.path, clock.now());
     const count = (table: string) => db.prepare<[], number>(`SELECT count(*) FROM ${table}`).pluck().get() ?? 0;
     const counts = { changes: count('_change'), images: count('image'), closures: count('_closure') };
     db.close();
@@ -72,7 +64,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
     // Every second while something may happen, else every ten.
     live: (ms) => harness.liveUntil(clock.now() + ms, ms > 5 * minute ? 10 * second : second),
     pass: (ms) => harness.drive(clock.sleep(ms)),
-    noticed: () => noticedIn(harness.daemon.mirror.path, clock.now()),
+    noticed: () => noticedIn(harness.daemon.config.mirror.path, clock.now()),
     wrong: () => {
       const { images, freshness } = status();
       const now = kept();
@@ -94,7 +86,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
 
 /** Instants of the mirror that cannot be. */
 function insane({ daemon }: VirtualHarness, now: number): string[] {
-  const db = openMirrorAt(daemon.mirror.path, now);
+  const db = openMirrorAt(daemon.config.mirror.path, now);
   const found = Object.entries(mirrorInstants).flatMap(([table, columns]) =>
     Object.entries(columns).flatMap(([column, rule]) => {
       if (rule === 'day' || (typeof rule === 'object' && 'leave' in rule)) return [];
@@ -242,7 +234,7 @@ describe('files that were written by a wrong clock', () => {
       await at.harness.restart({
         meanwhile: async () => {
           at.machine.reboot();
-          const { path } = at.harness.daemon.mirror;
+          const { path } = at.harness.daemon.config.mirror;
           shift(path, mirrorInstants, jump);
           shift(inboxPath(at.harness), inboxInstants, jump);
         },

@@ -25,7 +25,7 @@ async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' 
     conditions: true,
   });
   if (fill === 'filled') {
-    await world.harness.runUntil(() => world.harness.daemon.mirror.filledAt() !== null);
+    await world.harness.runUntil(() => world.harness.isFilled());
     await liveFor(world, 10 * minute, minute);
   }
   return world;

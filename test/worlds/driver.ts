@@ -196,7 +196,7 @@ class Driver implements Disposable {
   }
 
   get #path(): string {
-    return this.#world.harness.daemon.mirror.path;
+    return this.#world.harness.daemon.config.mirror.path;
   }
 
   /** Notes what the service says from now on. */

@@ -273,7 +273,7 @@ const machine = {
     world.seen('restarted in order');
   },
   'mirror deleted': async ({ world }) => {
-    const { path } = world.harness.daemon.mirror;
+    const { path } = world.harness.daemon.config.mirror;
     for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
     world.lost();
   },
@@ -292,7 +292,7 @@ const machine = {
     });
   },
   'mirror locked': ({ world, chance, until }) => {
-    const db = new Database(world.harness.daemon.mirror.path, { timeout: 0 });
+    const db = new Database(world.harness.daemon.config.mirror.path, { timeout: 0 });
     try {
       db.exec('BEGIN IMMEDIATE');
     } catch {

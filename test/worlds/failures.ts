@@ -183,7 +183,7 @@ export const planted: readonly Planted[] = [
     code: 'file-locked',
     times: [2 * minute, minute, 5 * second],
     plant: (world) => {
-      const db = new Database(world.harness.daemon.mirror.path);
+      const db = new Database(world.harness.daemon.config.mirror.path);
       db.exec('BEGIN IMMEDIATE');
       writeSomething(world);
       return () => void db.close();
@@ -194,7 +194,7 @@ export const planted: readonly Planted[] = [
     code: 'readers-shut-out',
     times: [2 * minute, 2 * minute, 5 * second],
     plant: ({ harness }) => {
-      const directory = dirname(harness.daemon.mirror.path);
+      const directory = dirname(harness.daemon.config.mirror.path);
       const { mode } = statSync(directory);
       chmodSync(directory, 0o700);
       return () => chmodSync(directory, mode & 0o7777);

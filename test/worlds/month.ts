@@ -102,8 +102,8 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
   await harness.runUntil(() => daemon.mirror.filledAt() !== null);
   const fill = sandbox.calls.counts().calls;
   const start = clock.now();
-  images = stack.use(new ImageWatch(daemon.mirror.path, sandbox, served));
-  const broken = stack.use(new BrokenPromises(daemon.mirror.path));
+  images = stack.use(new ImageWatch(daemon.config.mirror.path, sandbox, served));
+  const broken = stack.use(new BrokenPromises(daemon.config.mirror.path));
   const calm_from = (days - calm_days) * 24;
   const outages = new Outages(harness, calm_from);
   let predicted = 0;

@@ -215,7 +215,7 @@ export class World implements AsyncDisposable {
   }
 
   get #directory(): string {
-    return dirname(dirname(this.harness.daemon.mirror.path));
+    return dirname(dirname(this.harness.daemon.config.mirror.path));
   }
 
   async #open(): Promise<void> {

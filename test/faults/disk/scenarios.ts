@@ -168,13 +168,13 @@ const fill: Scenario = {
     await using harness = await startedAgain(() =>
       virtualHarness({ products: 2, lean: true }, {}, { makesTables: true }),
     );
-    const filled = () => harness.daemon.mirror.filledAt() !== null;
+    const filled = harness.isFilled;
     for (let lives = 0; lives < 20 && !filled(); lives += 1)
       await harness.runUntil(filled).catch(() => startedAgain(() => harness.restart()));
     calm();
     await harness.restart();
     await harness.liveUntil(harness.clock.now() + 60_000);
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const db = new Database(path, { readonly: true });
     const integrity = String(db.pragma('integrity_check', { simple: true }));
     db.close();

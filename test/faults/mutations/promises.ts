@@ -103,7 +103,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'The catalogue is never emptied by a bad list',
-    tests: ['domain/absence', 'sync/absence', 'sync/rough-lists', 'sync/absence-worlds'],
+    tests: ['domain/absence', 'sync/absence', 'sync/rough-lists', 'mirror/absence-worlds'],
     lines: {
       withdrawal: { "if (answer === 'gone' && missing_walks >= listsWithout) return": "if (answer === 'gone') return" },
       answerSince: {
@@ -377,7 +377,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'Nothing is withdrawn that is still offered',
-    tests: ['domain/absence', 'sync/absence', 'sync/absence-worlds'],
+    tests: ['domain/absence', 'sync/absence', 'mirror/absence-worlds'],
     lines: {
       isThere: { "answerSince(facts) === 'there'": "answerSince(facts) === 'gone'" },
       mustBeAsked: { "return (answer === null || answer === 'there') &&": "return answer === 'there' &&" },

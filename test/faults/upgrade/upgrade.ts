@@ -40,7 +40,7 @@ function makeFiles(directory: string): void {
   inbox.deliveries.store([{ ...received, body, length: body.length, truncated: false }]);
   using mirror = openMirror({ ...testMirrorOptions(directory), path });
   putProducts(
-    mirror,
+    { mirror },
     [1, 2, 3].map((id) => productOf(id)),
   );
 }

@@ -54,7 +54,7 @@ let start: { readonly shown: Shown; readonly said: readonly string[] } | null = 
 export async function liveThrough({ answer, path, value, scope }: Case): Promise<Trial> {
   await using harness = await filledHarness(world, config);
   const { daemon, clock, sandbox, log } = harness;
-  start ??= { shown: shownBy(daemon.mirror.path, clock.now()), said: await toldBy(harness) };
+  start ??= { shown: shownBy(daemon.config.mirror.path, clock.now()), said: await toldBy(harness) };
   const { shown: before, said: quiet } = start;
   const target = targetOf(before);
 
@@ -67,7 +67,7 @@ export async function liveThrough({ answer, path, value, scope }: Case): Promise
 
   const verdict = decidesOffers({ answer, path }) ? await verdictOn(harness, path, target) : null;
 
-  const after = shownBy(daemon.mirror.path, clock.now());
+  const after = shownBy(daemon.config.mirror.path, clock.now());
   const said = [
     ...(await toldBy(harness)).filter((each) => !quiet.includes(each)),
     ...log

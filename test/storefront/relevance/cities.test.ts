@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
 import { generateCatalogue } from '../../../src/sandbox/world/catalogue.ts';
 import { needs } from '../../fakes/needs.ts';
+import { putPlaces } from '../../fakes/planted.ts';
 import { openReader } from '../../fakes/reader.ts';
 import { productOf, putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
@@ -20,16 +21,16 @@ function large(entries: readonly ProductEntry[]): [city: string, products: numbe
 /** Stores products in a list that comes by popularity, or in none. */
 function stored(entries: readonly ProductEntry[], order: 'listed' | 'rated') {
   const test = testMirror();
-  putProducts(test.mirror, entries);
+  putProducts(test, entries);
   const ids = entries.map(({ product_id }) => product_id);
-  if (order === 'listed') test.mirror.transaction(() => test.mirror.catalogue.listPlaces.note(ids, 1));
+  if (order === 'listed') putPlaces(test, ids, 1);
   return test;
 }
 
 /** Returns the cities whose name, typed alone, finds a page with products elsewhere, or not by popularity. */
 function misled(entries: readonly ProductEntry[], order: 'listed' | 'rated'): string[] {
   using test = stored(entries, order);
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   return large(entries).flatMap(([city, many]) => {
     const { hits } = reader.search({ text: city, limit: Math.min(many, page) });
     const places = hits.map(({ place }) => place);
@@ -76,7 +77,7 @@ describe('the name of a city', () => {
         productOf(903, { title: 'Museum of Trains: Entry', city_name: 'Utrecht', rating: 5, venue_id: null }),
       ];
       using test = stored([...elsewhere, ...townEntries(), ...museums], 'listed');
-      using reader = openReader(test.mirror.path);
+      using reader = openReader(test.path);
       const { hits } = reader.search({ text });
       const first = hits.findIndex(({ city_name }) => city_name !== 'Amsterdam');
       const before = hits.slice(0, first).map(({ product_id }) => product_id);
@@ -90,7 +91,7 @@ describe('the name of a city', () => {
       productOf(index + 1, { title: 'Tower', city_name, rating: index + 1, venue_id: null }),
     );
     using test = stored(entries, 'rated');
-    using reader = openReader(test.mirror.path);
+    using reader = openReader(test.path);
     const found = (text: string) => reader.search({ text }).hits.map(({ product_id }) => product_id);
     expect([found('san')[0], found('san antonio')[0], found('tower san diego')[0]]).toEqual([3, 1, 2]);
   });

@@ -17,9 +17,9 @@ function missed(language: Inflected, search: Search, given: { readonly english: 
   using test = testMirror();
   const [english, own] = inflectedEntries(language);
   const unnamed = own.map((each) => ({ ...each, title: null, city_name: null }));
-  putProducts(test.mirror, given.english ? english : unnamed);
-  putProducts(test.mirror, own, { language });
-  using reader = openReader(test.mirror.path);
+  putProducts(test, given.english ? english : unnamed);
+  putProducts(test, own, { language });
+  using reader = openReader(test.path);
   const isMissed = (text: string, id: number) =>
     !search(reader, text, language)
       .slice(0, 3)

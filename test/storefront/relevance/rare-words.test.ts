@@ -39,8 +39,8 @@ it.each([
   ['with an ending of another language', 'colosseumban palace'],
 ])('a rare word outweighs a common one that is typed as it stands: %s', (_, text) => {
   using test = testMirror();
-  putProducts(test.mirror, [...others, ...fillers, ...arenas]);
-  using reader = openReader(test.mirror.path);
+  putProducts(test, [...others, ...fillers, ...arenas]);
+  using reader = openReader(test.path);
   expect(places(reader, text).every((id) => id < 100)).toBe(true);
 });
 
@@ -54,11 +54,11 @@ it('a word known from another language counts as the name that is shown for it',
     rating: 5,
     venue_id: null,
   });
-  putProducts(test.mirror, [...others, bistro, colosseum]);
-  putProducts(test.mirror, [{ ...colosseum, title: 'Kolosseum: Bereich der Arena', city_name: 'Rom' }], {
+  putProducts(test, [...others, bistro, colosseum]);
+  putProducts(test, [{ ...colosseum, title: 'Kolosseum: Bereich der Arena', city_name: 'Rom' }], {
     language: 'de',
   });
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   const [first] = reader.search({ text: 'kolosseum' }).hits;
   expect(first).toMatchObject({ product_id: 1, found_in: 'name' });
   expect(places(reader, 'kolosseum palace')[0]).toBe(1);
@@ -68,15 +68,15 @@ it('a word in its base form finds its other forms, of which none begins with its
   using test = testMirror();
   const titles = ['Deniz Müzesi', 'Kent Müzeleri', 'Müze Kart', 'Deniz Turu', 'Kent Turu'];
   putProducts(
-    test.mirror,
+    test,
     titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
   );
   putProducts(
-    test.mirror,
+    test,
     titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
     { language: 'tr' },
   );
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   expect(places(reader, 'müze deniz', 'tr')[0]).toBe(1);
   expect(places(reader, 'müze kent', 'tr')[0]).toBe(2);
 });
@@ -85,15 +85,15 @@ it('a form that no text has is read by the stem that it begins with', () => {
   using test = testMirror();
   const titles = ['Hrad nad řekou', 'Zřícenina hradu', 'Věž na kopci'];
   putProducts(
-    test.mirror,
+    test,
     titles.map((_, index) => productOf(index + 1, { title: `Place ${index}`, venue_id: null })),
   );
   putProducts(
-    test.mirror,
+    test,
     titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
     { language: 'cs' },
   );
-  using reader = openReader(test.mirror.path);
+  using reader = openReader(test.path);
   expect(places(reader, 'hradech', 'cs').toSorted()).toEqual([1, 2]);
   expect(places(reader, 'věžím', 'cs')).toEqual([3]);
 });

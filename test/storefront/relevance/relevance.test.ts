@@ -18,8 +18,8 @@ type Search = (reader: Reader, text: string) => readonly { product_id: number }[
 /** What was expected and is not among the first three, and what found nothing at all. */
 function judge(entries: readonly ProductEntry[], queries: Queries, search: Search) {
   using test = testMirror();
-  putProducts(test.mirror, entries);
-  using reader = openReader(test.mirror.path);
+  putProducts(test, entries);
+  using reader = openReader(test.path);
   const missed: string[] = [];
   const empty: string[] = [];
   for (const [sort, asked] of Object.entries(queries))

@@ -103,7 +103,7 @@ export class Commits implements Watcher {
     this.#harness = harness;
     this.#script = script;
     this.#goesOn = goesOn;
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     [this.#before, this.#after] = [new Snapshot(path), new Snapshot(path)];
     this.#seq = this.#before.changesAfter(0).at(-1)?.seq ?? 0;
   }

@@ -90,7 +90,7 @@ export async function liveWatched<Watching extends Watcher>({
     });
   // These are offered for the first time once the mirror is filled.
   for (const product of harness.sandbox.products().slice(-2)) product.withdrawn = true;
-  await harness.runUntil(() => harness.daemon.mirror.filledAt() !== null);
+  await harness.runUntil(harness.isFilled);
 
   const watcher = watch(harness);
   const listen = () => harness.daemon.mirror.onChanges(() => watcher.atCommit());
@@ -140,7 +140,7 @@ class Follower implements Watcher {
   #daily_at;
 
   constructor(harness: VirtualHarness, script: CopyScript, without: readonly string[]) {
-    const { path } = harness.daemon.mirror;
+    const { path } = harness.daemon.config.mirror;
     const now = harness.clock.now();
     this.#harness = harness;
     this.#script = script;

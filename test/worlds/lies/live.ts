@@ -122,9 +122,9 @@ class Watch implements Disposable {
   constructor(harness: VirtualHarness) {
     const now = harness.clock.now();
     this.#harness = harness;
-    this.#beganFilled = harness.daemon.mirror.filledAt() !== null;
+    this.#beganFilled = harness.isFilled();
     this.#ranges = [nearDates(now), farDates(now)];
-    this.#reader = openMirrorWithClock(harness.daemon.mirror.path);
+    this.#reader = openMirrorWithClock(harness.daemon.config.mirror.path);
     const { db } = this.#reader;
     this.#newest = db.prepare<[], number | null>('SELECT max(seq) FROM changes').pluck();
     this.#changed = db.prepare<[number], number>('SELECT DISTINCT product_id FROM changes WHERE seq > ?').pluck();

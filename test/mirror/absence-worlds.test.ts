@@ -219,7 +219,7 @@ function liveUnguarded(seed: number, lists: number): number {
 
 it(`in ${worlds} worlds whose lists come back empty, halved, drifted or short, nothing is withdrawn wrongly, and what is gone goes`, () => {
   using test = testMirror();
-  const writer = otherWriter(test.mirror.path);
+  const writer = otherWriter(test.path);
   writer.pragma('synchronous = OFF');
   const sum: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   const control = { one: 0, three: 0 };
