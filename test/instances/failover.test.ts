@@ -62,8 +62,7 @@ describe('a PostgreSQL that fails over', needs('postgres', 'time'), () => {
     pair = stack.use(await clusters());
     at = stack.use(await stage({ server: { ...pair.primary, url: pair.url } }));
     for (const instance of at.instances) instance.start();
-    leader = await at.leading();
-    await at.other(leader).standsBy();
+    [leader] = await at.roles();
     await at.addressed();
   });
   afterEach(() => stack.disposeAsync());

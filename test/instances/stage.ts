@@ -38,7 +38,9 @@ export interface Instance {
   start(): RunningCli;
   /** Resolves when it stands by with the leader's mirror, or leads with a filled one. */
   ready(): Promise<void>;
-  /** Resolves when it stands by with the leader's mirror. */
+  /** Whether it stands by with the leader's mirror. */
+  isStandingBy(): Promise<boolean>;
+  /** Resolves when it does. */
   standsBy(): Promise<void>;
   /** When it sent its calls, whether or not they arrived. */
   sent(): readonly Call[];
@@ -61,6 +63,8 @@ export interface Stage extends AsyncDisposable {
   /** Resolves with whoever leads, once it calls the service. */
   leading(): Promise<Instance>;
   other(instance: Instance): Instance;
+  /** Resolves with who leads and who stands by, once it could take over: on a busy machine they may change before. */
+  roles(): Promise<[leader: Instance, other: Instance]>;
   /** Resolves when every instance knows the callback address that the service was told of. */
   addressed(): Promise<void>;
   /** The first call of an instance that arrived after an instant. */
@@ -123,6 +127,22 @@ export async function stage({ config = {}, apart, products = 3000, ...given }: S
     await expect.poll(found, patient).toBeDefined();
     return found() as Call;
   };
+  const other = (instance: Instance) => (instance === a ? b : a);
+  const leading = async () => {
+    const leader = async () => {
+      const [row] = await database.query<{ name: string; holder: string | null }>('SELECT name, holder FROM _leader');
+      return row?.holder == null ? undefined : instances.find(({ name }) => name === row.name);
+    };
+    const after = sharedNow();
+    // Whoever leads when it is asked may lead no more a moment later.
+    let found: Instance | undefined;
+    const calling = async () => {
+      found = await leader().catch(() => undefined);
+      return calls.some((call) => call.by === found?.name && call.at > after);
+    };
+    await expect.poll(calling, patient).toBe(true);
+    return found as Instance;
+  };
   const closing = stack.move();
   return {
     server,
@@ -131,27 +151,23 @@ export async function stage({ config = {}, apart, products = 3000, ...given }: S
     calls,
     instances: [a, b],
     doors,
-    other: (instance) => (instance === a ? b : a),
+    other,
     firstCall,
     addressed: async () => {
       const told = () => database.query<{ told: number }>('SELECT count(*) AS told FROM _callback_epoch');
       await expect.poll(async () => (await told())[0]?.told, patient).toBe(1);
       await setTimeout(1000);
     },
-    leading: async () => {
-      const leader = async () => {
-        const [row] = await database.query<{ name: string; holder: string | null }>('SELECT name, holder FROM _leader');
-        return row?.holder == null ? undefined : instances.find(({ name }) => name === row.name);
+    leading,
+    roles: async () => {
+      let found: [Instance, Instance] = [a, b];
+      const standing = async () => {
+        const leader = await leading();
+        found = [leader, other(leader)];
+        return await found[1].isStandingBy();
       };
-      const after = sharedNow();
-      // Whoever leads when it is asked may lead no more a moment later.
-      let found: Instance | undefined;
-      const calling = async () => {
-        found = await leader().catch(() => undefined);
-        return calls.some((call) => call.by === found?.name && call.at > after);
-      };
-      await expect.poll(calling, patient).toBe(true);
-      return found as Instance;
+      await expect.poll(standing, patient).toBe(true);
+      return found;
     },
     mostInASecond: () => mostIn(instances.flatMap((each) => each.sent())),
     mostArrivedInASecond: () => mostIn(calls),
@@ -226,12 +242,12 @@ async function instanceAt(directory: string, options: InstanceOptions): Promise<
       const status = () => fetch(`${own.admin}/readyz`).then(({ status }) => status);
       await expect.poll(() => status().catch(() => 0), patient).toBe(200);
     },
-    standsBy: async () => {
+    isStandingBy: async () => {
       const asked = { headers: { authorization: `Bearer ${canary.admin}` } };
-      const metrics = () => fetch(`${own.admin}/metrics`, asked).then((answer) => answer.text());
-      const standing = () => metrics().then((text) => text.includes('\ncatalogued_standby_ready 1\n'));
-      await expect.poll(() => standing().catch(() => false), patient).toBe(true);
+      const metrics = await fetch(`${own.admin}/metrics`, asked).then((answer) => answer.text(), String);
+      return metrics.includes('\ncatalogued_standby_ready 1\n');
     },
+    standsBy: () => expect.poll(own.isStandingBy, patient).toBe(true),
     sent: () => {
       const lines = readFileSync(sent, 'utf8').split('\n').filter(Boolean);
       return lines.map((line) => ({ at: Number(line), by: name }));
