@@ -5,6 +5,7 @@ import { startBrowser, type Tab } from '../fakes/browser.ts';
 import { type DemoShop, startDemoShop } from '../fakes/demo-shop.ts';
 import { needs } from '../fakes/needs.ts';
 import { Person } from '../fakes/person.ts';
+import { someOf } from '../fakes/thorough.ts';
 
 /*
  * Every button and every form of the shop and of the operator's page, used by mouse and keyboard in Chromium. Buttons are
@@ -77,7 +78,7 @@ describe('the shop and the page, by mouse and keyboard', needs('chromium'), () =
       await person.click('Order', 'Ordered. Enjoy your visit!', text('Ordered. Enjoy your visit!'));
     });
 
-    it('a ticket with another price is checked, and ordered at that', async () => {
+    it('a ticket with another price is checked, and ordered at that', needs('time'), async () => {
       await person.open(product);
       const one = sold();
       if (one === undefined) throw new Error('the product is gone');
@@ -132,7 +133,7 @@ describe('the shop and the page, by mouse and keyboard', needs('chromium'), () =
       );
     });
 
-    it.each(buttons)(
+    it.each(someOf(buttons))(
       '%s: the shop shows it and the seconds until it was seen everywhere, and back',
       async (label, undo, saw, before, result) => {
         await person.open(product);
@@ -307,7 +308,7 @@ describe('the shop and the page, by mouse and keyboard', needs('chromium'), () =
     });
   });
 
-  it('leaves no button and no form of these pages unused', () => {
+  it('leaves no button and no form of these pages unused', needs('time'), () => {
     expect(person.uses.length).toBeGreaterThan(30);
     expect(person.unused()).toEqual([]);
   });

@@ -13,7 +13,7 @@ it(
     const { shown, unlimited_ms, record, takedowns } = await liveMonth({
       products: 12,
       seed: 2,
-      days: 24,
+      days: 14,
       calm_days: 0,
       silent_days: 16,
       faults: 'many',
@@ -21,7 +21,7 @@ it(
       progress: () => {},
     });
     const [bad, silent] = shown;
-    expect(bad).toMatchObject({ minutes: 24 * 1440 });
+    expect(bad).toMatchObject({ minutes: 14 * 1440 });
     expect(bad.oldest_ms).toBeLessThan(limit);
     expect(bad.least).toBeGreaterThan(20);
     expect(silent).toMatchObject({ minutes: 16 * 1440, least: 0 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { someOf } from '../fakes/thorough.ts';
 import { serviceLog } from './history.ts';
 import { caseOf } from './lies/cases.ts';
 import { type Errors, factOf, judge, limitOf, type Subject, verdictOf } from './lies/judge.ts';
@@ -59,7 +60,7 @@ describe('the judge', () => {
 });
 
 describe('a daemon that believes everything', () => {
-  it.each(['no dates, one sweep', 'prices × 0.01, one sweep'])('shows a lie: %s', async (name) => {
+  it.each(someOf(['no dates, one sweep', 'prices × 0.01, one sweep']))('shows a lie: %s', async (name) => {
     const { shown, late } = await liveCase(caseOf(name), 'believes');
     expect(shown).not.toEqual([]);
     expect(late).toEqual([]);
@@ -67,7 +68,7 @@ describe('a daemon that believes everything', () => {
 });
 
 describe('a daemon with the rule', () => {
-  it.each(['no dates, one sweep', 'prices × 0.01, one sweep', '40 % close without a word'])(
+  it.each(someOf(['no dates, one sweep', 'prices × 0.01, one sweep', '40 % close without a word']))(
     'shows no lie, and every truth in time: %s',
     async (name) => {
       expect(await liveCase(caseOf(name), 'rule')).toMatchObject({ shown: [], late: [] });
