@@ -49,7 +49,7 @@ describe('the manifest of test/outside', () => {
     expect(hashOf(text.replace('toBe(1)', 'toBe(2)'))).not.toBe(hashOf(text));
   });
 
-  it('changes in commits of their own, each with a sentence for users', () => {
+  it('changes in commits of its own, each with a sentence for users', () => {
     const files = ['test/outside/manifest.json', 'test/outside/fill.test.ts'];
     const founded = { commit: 'a', files: [...files, 'CHANGELOG.md'] };
     expect(unfoundedChanges([founded])).toEqual([]);

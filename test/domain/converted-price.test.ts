@@ -43,7 +43,7 @@ describe('prices of dates that were read together', () => {
     expect(mostRateMove(4 * day)).toBeCloseTo(0.04, 9);
   });
 
-  it('are compared only where the dates differ in nothing else', () => {
+  it('are paired, before and after, where nothing else differs but tickets beyond the 10 that one may order', () => {
     const form = (price: number | null, tickets = 5, time = 600): DayForm => [
       9,
       null,

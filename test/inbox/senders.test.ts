@@ -173,7 +173,7 @@ describe('a delivery is stored as it was sent, however it is sent,', () => {
   });
 });
 
-it('an absolute-form target is refused like any other where its path is not that of an address', async () => {
+it('a target with a host is taken by its path: 404 where that is no address, or the scheme not http(s)', async () => {
   await using test = await testReceiver();
   const to = (target: string) =>
     exchange(test.port, request([...closing, length()], body, () => `POST ${target} HTTP/1.1`)('')).then(

@@ -169,7 +169,7 @@ function instantsAround(middle: number): number[] {
   return minutes.map((each) => middle + each * 60_000);
 }
 
-describe('on the days around it the views leave out what has passed', () => {
+describe('the views leave out just what has begun at the venue, around clock changes and on a plain day:', () => {
   const days = ['2026-03-29T01:00:00Z', '2026-10-25T01:00:00Z', '2026-04-04T15:00:00Z', '2026-11-21T12:00:00Z'];
   it.each(zones.flatMap((zone) => days.map((day) => [zone, day] as const)))('in %s around %s', (zone, day) => {
     const middle = Date.parse(day);
@@ -194,31 +194,6 @@ describe('on the days around it the views leave out what has passed', () => {
 });
 
 describe('a date', () => {
-  it('that is stored while it is far loses its times one after the other when it comes, also while the daemon is dead', () => {
-    const now = Date.parse('2026-11-21T12:00:00Z');
-    using test = testMirror();
-    putProducts(test, [productOf(1)], { sent_at: now });
-    const date = '2026-12-05';
-    const store = (...times: Timeslot[]) =>
-      test.mirror.transaction(() =>
-        test.mirror.catalogue.availability.store(
-          { product_id: 1, currency: 'EUR', from: date, sent_at: instant(now), now: instant(now), hash: 'h', today: '2026-11-21', tiers, reason: 'cadence-elapsed', readBefore: false },
-          { sales_enabled: true, covered_to: date, named: null, max_tickets_per_order: null, variants: [], groups: [], rest: {}, days: new Map([[date, [10, 'UTC', times]]]) },
-        ),
-      ); // biome-ignore format: one answer
-    const prices = () =>
-      ['2026-11-21T12:00:00Z', `${date}T08:59:00Z`, `${date}T09:00:00Z`, `${date}T15:00:00Z`]
-        .flatMap((at) => shown(test.mirror.path, Date.parse(at)).bookable)
-        .map((row) => Object.values(row)[2]);
-    store(slot(540, 900), slot(900, 1500));
-    expect(prices()).toEqual([900, 900, 1500]);
-    // What it had is gone, also the time that it has no more.
-    store(slot(540, 700));
-    expect(prices()).toEqual([700, 700]);
-    store();
-    expect(prices()).toEqual([]);
-  });
-
   it('is told by another clock when its product turns out to be elsewhere', async () => {
     const now = Date.parse('2026-11-21T12:00:00Z');
     using test = stored('Asia/Kolkata', now);

@@ -71,14 +71,23 @@ describe('a product that is not mirrored, and asked for by name', () => {
     expect(harness.products().includes(id)).toBe(true);
   });
 
-  it('is not asked for where the configuration leaves it out, or the service has no such read', async () => {
-    const { harness, id } = await withoutOne({
-      service: { profile: { authorization: { header: null }, paths: { product: null } } },
-    });
-    await using _ = harness;
+  it.each([
+    [
+      'the service has no read of one product: the error names the list',
+      { profile: { paths: { product: null } } },
+      '--products',
+    ],
+    [
+      'the configuration leaves it out: the error names the key',
+      { select: { exclude_product_ids: [999] } },
+      'exclude_product_ids',
+    ],
+  ])('is not asked for where %s', async (_, service, hint) => {
+    const { harness } = await withoutOne({ service });
+    await using _harness = harness;
     const { calls } = harness.sandbox.calls.counts();
-    const asked = find(harness, id);
-    await expect(asked).rejects.toMatchObject({ code: 'unknown-product', hint: expect.stringContaining('--products') });
+    const refused = { code: 'unknown-product', hint: expect.stringContaining(hint) };
+    await expect(find(harness, 999)).rejects.toMatchObject(refused);
     expect(harness.sandbox.calls.counts().calls).toBe(calls);
   });
 });
