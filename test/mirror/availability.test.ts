@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
@@ -83,34 +81,6 @@ function store(
   return changed + added;
 }
 
-/** Returns how many pages of a table or an index some work writes to the log. */
-function written({ mirror }: TestMirror, name: string, work: () => void): number {
-  const pageBytes = 4096;
-  const db = new Database(mirror.path);
-  db.pragma('wal_checkpoint(TRUNCATE)');
-  work();
-  const pages = new Set(db.prepare<[string], number>('SELECT pageno FROM dbstat WHERE name = ?').pluck().all(name));
-  db.close();
-  const log = readFileSync(`${mirror.path}-wal`);
-  let found = 0;
-  for (let at = 32; at < log.length; at += 24 + pageBytes) if (pages.has(log.readUInt32BE(at))) found += 1;
-  return found;
-}
-
-it('a date of which only the tickets left differ leaves the index of prices as it is', () => {
-  using test = testMirror();
-  put(test);
-  store(test, { from: 0 }, answer({ 0: form(1850), 1: form(900) }, day(1)));
-  const again = (later: Record<number, DayForm>, ms: number) =>
-    written(test, 'day_by_price', () =>
-      store(test, { from: 0, sent_at: now + ms, hash: `${ms}` }, answer(later, day(1))),
-    );
-  expect(again({ 0: form(1850, 4), 1: form(900) }, 1000)).toBe(0);
-  expect(test.all('SELECT availability FROM availability_days')).toEqual([{ availability: 4 }, { availability: 5 }]);
-  // The control.
-  expect(again({ 0: form(1950, 4), 1: form(900) }, 2000)).toBeGreaterThan(0);
-});
-
 it('a covered date without tickets is sold out, one never fetched has no row', () => {
   using test = testMirror();
   put(test);
@@ -148,48 +118,6 @@ it('a covered date without tickets is sold out, one never fetched has no row', (
       stale: 0,
     },
   ]);
-});
-
-it('slots come out as rows, with the time as people write it', () => {
-  using test = testMirror();
-  put(test);
-  store(test, { from: 0 }, answer({ 0: form(1850) }, day(0)));
-  expect(
-    test.all(
-      'SELECT time, variant_id, availability, max_tickets, retail_price, ticket_value, booking_fee, commission FROM availability_slots',
-    ),
-  ).toEqual([
-    {
-      time: '23:59',
-      variant_id: 1,
-      availability: 5,
-      max_tickets: 4,
-      retail_price: 1850,
-      ticket_value: 1750,
-      booking_fee: 100,
-      commission: null,
-    },
-    {
-      time: 'whole_day',
-      variant_id: 2,
-      availability: 2,
-      max_tickets: 2,
-      retail_price: 2350,
-      ticket_value: null,
-      booking_fee: null,
-      commission: null,
-    },
-  ]);
-});
-
-it('an unchanged day is not written again, a day that sells out loses its slots', () => {
-  using test = testMirror();
-  put(test);
-  expect(store(test, { from: 0 }, answer({ 0: form(1850), 1: form(900) }, day(1)))).toBe(2);
-  expect(store(test, { from: 0, sent_at: now + 1 }, answer({ 0: form(1850), 1: form(900) }, day(1)))).toBe(0);
-  expect(store(test, { from: 0, sent_at: now + 2 }, answer({ 1: form(900) }, day(1)))).toBe(1);
-  expect(test.all('SELECT state FROM availability_days')).toEqual([{ state: 'sold_out' }, { state: 'available' }]);
-  expect(test.all<{ n: number }>('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
 });
 
 it('an answer costs a span a tier, each stale after its own cadence', () => {
@@ -303,17 +231,6 @@ it('each date has one row and one window, in whatever order answers come, and no
   );
 });
 
-it('an answer from a machine that lived in 2038 is overwritten', () => {
-  using test = testMirror();
-  put(test);
-  store(test, { from: 0, sent_at: Date.parse('2038-01-19T00:00:00Z') }, answer({ 0: form(1) }, day(0)));
-  test.mirror.healInstants(instant(now));
-  store(test, { from: 0 }, answer({ 0: form(900) }, day(0)));
-  expect(test.all('SELECT lowest_price, checked_at FROM availability_days')).toEqual([
-    { lowest_price: 900, checked_at: now },
-  ]);
-});
-
 it('no day of a product that is not sellable is offered, whatever was stored', () => {
   using test = testMirror();
   put(test);
@@ -321,46 +238,4 @@ it('no day of a product that is not sellable is offered, whatever was stored', (
   put(test, { sale_status: 'disabled' });
   expect(test.all('SELECT state FROM availability_days')).toEqual([{ state: 'not_on_sale' }, { state: 'not_on_sale' }]);
   expect(test.all('SELECT * FROM bookable_days')).toEqual([]);
-});
-
-it('days before today at the venue are not shown, also before they are pruned', () => {
-  using test = testMirror();
-  put(test);
-  store(test, { from: -2 }, answer({ [-2]: form(900), [-1]: form(900), 0: form(900) }, day(0)));
-  expect(test.all('SELECT date FROM availability_days')).toEqual([{ date: day(0) }]);
-  test.mirror.transaction(() => test.mirror.catalogue.availability.prune({ product_id: 7, currency: 'EUR' }, today));
-  expect(test.all('SELECT DISTINCT date FROM day')).toEqual([{ date: day(0) }]);
-  expect(test.all('SELECT count(*) AS n FROM slot_day')).toEqual([{ n: 1 }]);
-});
-
-it('a search by date and price, and a calendar, run on an index', () => {
-  using test = testMirror();
-  const plan = (sql: string) => test.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);
-  const search = plan(
-    "SELECT * FROM bookable_days WHERE currency = 'EUR' AND date = '2026-12-01' ORDER BY lowest_adult_price LIMIT 50",
-  );
-  expect(search.join('\n')).toContain('INDEX day_by_price (currency=? AND date=?)');
-  expect(search.join('\n')).not.toContain('TEMP B-TREE');
-  for (const [view, key] of [
-    ['availability_days', 'SEARCH d USING PRIMARY KEY'],
-    ['availability_slots', 'SEARCH s USING INDEX sqlite_autoindex_slot_day_1'],
-  ] as const) {
-    const calendar = plan(
-      `SELECT * FROM ${view} WHERE product_id = 7 AND currency = 'EUR' AND date BETWEEN '2026-12-01' AND '2026-12-31'`,
-    );
-    expect(calendar).toContain(`${key} (product_id=? AND currency=? AND date>? AND date<?)`);
-    expect(calendar).toContain('SEARCH w USING INTEGER PRIMARY KEY (rowid=?)');
-    // What is gone through whole is a text.
-    expect(calendar.filter((step) => /^SCAN (?![to]\b)/.test(step))).toEqual([]);
-  }
-  expect(plan("SELECT * FROM availability_days WHERE product_id = 7 AND currency = 'EUR' ORDER BY date")).toEqual([
-    'SEARCH d USING PRIMARY KEY (product_id=? AND currency=?)',
-    'SEARCH w USING INTEGER PRIMARY KEY (rowid=?)',
-    // Only of a date under way.
-    expect.stringContaining('CORRELATED SCALAR SUBQUERY'),
-    'SEARCH s USING INDEX sqlite_autoindex_slot_day_1 (product_id=? AND currency=? AND date=?)',
-    expect.stringContaining('SCAN t VIRTUAL TABLE'),
-  ]);
-  expect(plan('SELECT * FROM products WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [pt]/);
-  expect(plan('SELECT * FROM images WHERE product_id = 7').join('\n')).not.toMatch(/SCAN [ip]\b/);
 });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { judgeCursor } from '../../src/domain/changes/change-cursor.ts';
-import { changeFeed, changeJson } from '../../src/mirror/changes/change-feed.ts';
+import { changeFeed } from '../../src/mirror/changes/change-feed.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
@@ -10,14 +9,6 @@ const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 function add({ mirror }: TestMirror, product_id: number): void {
   mirror.transaction(() => mirror.changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by));
 }
-
-it('a cursor is good from the floor to the newest change, both included', () => {
-  const verdicts = [2, 3, 5, 6].map((after) => judgeCursor({ after, feed: null }, { floor: 3, newest: 5, feed: 'f' }));
-  expect(verdicts).toEqual(['too-old', 'good', 'good', 'from-the-future']);
-  expect(judgeCursor({ after: 0, feed: 'f' }, { floor: 0, newest: 0, feed: 'f' })).toBe('good');
-  expect(judgeCursor({ after: 4, feed: 'e' }, { floor: 3, newest: 5, feed: 'f' })).toBe('other-feed');
-  expect(judgeCursor({ after: 4, feed: 'e' }, { floor: 3, newest: 5, feed: null })).toBe('good');
-});
 
 describe('the feed as it is read', () => {
   it('goes on after a cursor without a gap or a repetition, whatever the limit', () => {
@@ -48,12 +39,6 @@ describe('the feed as it is read', () => {
     expect(() => feed.after(3, 10)).toThrow(expect.objectContaining({ code: 'cursor-from-the-future', exitCode: 65 }));
     add(test, 3);
     expect(feed.after(2, 10).changes.map(({ seq }) => seq)).toEqual([3]);
-  });
-
-  it('is JSON with its detail inside, not as text', () => {
-    const change = { seq: 1, at: instant(2), product_id: 3, kind: 'price_changed', language: null, date: '2026-12-05' };
-    const detail = '{"currency":"EUR","old":1,"new":null}';
-    expect(JSON.parse(changeJson({ ...change, detail }))).toEqual({ ...change, detail: JSON.parse(detail) });
   });
 });
 

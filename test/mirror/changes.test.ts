@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { type ChangeKind, changedFields, isNewer } from '../../src/domain/changes/change.ts';
-import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { type ChangeKind, isNewer } from '../../src/domain/changes/change.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -36,34 +35,6 @@ async function filled(prepare: ((harness: VirtualHarness) => void) | null = null
 }
 
 const date = '2026-12-05';
-
-/** A product with tickets on `date`. */
-function open({ sandbox }: VirtualHarness): SandboxProduct {
-  const question = { language: 'en', currency: 'EUR', horizon: 92 };
-  const product = sandbox.world
-    .visible()
-    .find(
-      ({ id, place }) =>
-        place.zone !== null && sandbox.state(id, question)?.days.some((day) => day.date === date && !day.sold_out),
-    );
-  if (product === undefined) throw new Error('no product is open');
-  return product;
-}
-
-/** The older kinds: what first reads bring is told by newer ones. */
-function kindsOf(harness: VirtualHarness, product: SandboxProduct, after: number): string[] {
-  return feed(harness, after)
-    .filter(
-      ({ product_id, kind, detail }) =>
-        product_id === product.id && !isNewer(kind as ChangeKind) && !isFirst(kind, detail),
-    )
-    .map(({ kind }) => kind);
-}
-
-/** Whether a product's own read tells what the list leaves out, or that it says the same as the list did before it. */
-function isFirst(kind: string, detail: string): boolean {
-  return kind === 'product_changed' && /^{"fields":\[("description")?\]}$/.test(detail);
-}
 
 describe('the change feed', () => {
   it('of a first fill tells of added products, and of its end', async () => {
@@ -143,74 +114,6 @@ describe('the change feed', () => {
     expect(new Set(told.filter((kind) => !isNewer(kind as ChangeKind)))).toEqual(new Set(['date_added']));
     // Those that are sold out from the first.
     expect(new Set(told)).toEqual(new Set(['date_added', 'slots_changed', 'pass_completed']));
-  });
-
-  it('of a product that is first seen after the fill tells that it was added', async () => {
-    let product: SandboxProduct | undefined;
-    await using harness = await filled((empty) => {
-      product = open(empty);
-      product.withdrawn = true;
-    });
-    const last = feed(harness).at(-1)?.seq;
-    if (product === undefined) throw new Error('no product');
-    product.withdrawn = false;
-    await harness.liveUntil(harness.clock.now() + 4 * hour);
-    expect(kindsOf(harness, product, last ?? 0)).toEqual(['product_added']);
-  });
-
-  it('of a product that was off sale during the fill tells that it is on sale, and not of each first date', async () => {
-    let product: SandboxProduct | undefined;
-    await using harness = await filled((empty) => {
-      product = open(empty);
-      product.status = 'unavailable';
-    });
-    const last = feed(harness).at(-1)?.seq;
-    if (product === undefined) throw new Error('no product');
-    product.status = 'available';
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(kindsOf(harness, product, last ?? 0)).toEqual(['sale_enabled', 'dates_released']);
-  });
-
-  it('of a product that returns tells what became of its dates meanwhile', async () => {
-    await using harness = await filled();
-    const { products } = harness.daemon.mirror.catalogue;
-    const last = feed(harness).at(-1)?.seq;
-    const product = open(harness);
-    product.withdrawn = true;
-    product.sold_out.add(date);
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(products.shown(product.id)?.withdrawn_at).not.toBeNull();
-    product.withdrawn = false;
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
-    expect(kindsOf(harness, product, last ?? 0)).toEqual(['product_withdrawn', 'product_returned', 'date_sold_out']);
-  });
-
-  it('tells numbers apart that a JavaScript number cannot', () => {
-    expect(changedFields('{"a":1,"ref":9007199254740993}', '{"a":1,"ref":9007199254740992}')).toEqual(['ref']);
-  });
-
-  it('tells no member that differs in the order of its own members alone', () => {
-    const venue = '{"venue":{"id":"7","name":"Quay","at":[{"lat":1.50,"lng":2}]}}';
-    expect(changedFields(venue, '{"venue":{"at":[{"lng":2,"lat":1.50}],"name":"Quay","id":"7"}}')).toEqual([]);
-    expect(changedFields(venue, '{"venue":{"at":[{"lng":1.50,"lat":2}],"name":"Quay","id":"7"}}')).toEqual(['venue']);
-    expect(changedFields('{"tags":[1,2]}', '{"tags":[2,1]}')).toEqual(['tags']);
-  });
-
-  it('has no gap after a transaction that came to nothing', () => {
-    using test = testMirror();
-    const add = (product_id: number) => test.mirror.changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by);
-    test.mirror.transaction(() => add(1));
-    expect(() =>
-      test.mirror.transaction(() => {
-        add(2);
-        throw new Error('rolled back');
-      }),
-    ).toThrow('rolled back');
-    test.mirror.transaction(() => add(3));
-    expect(test.all('SELECT seq, product_id FROM changes')).toEqual([
-      { seq: 1, product_id: 1 },
-      { seq: 2, product_id: 3 },
-    ]);
   });
 
   it('forgets the oldest beyond a number of bytes too, but for the change that reaches over it, and raises the floor', () => {

@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
@@ -85,36 +84,4 @@ it('a description that the list leaves out stays what the single-product read sa
   put('detail', 2000, { ...full, description: 'Long.' });
   put('list', 3000, { ...full, description: null, duration: '02:00' });
   expect(test.all('SELECT description, duration FROM products')).toEqual([{ description: 'Long.', duration: '01:30' }]);
-});
-
-it('a price before it was reduced is exact in its currency, or not there', () => {
-  using test = testMirror();
-  putProducts(test, [productOf(1, { prediscount_price: 1200 }), productOf(2)]);
-  expect(test.all('SELECT product_id, prediscount_price FROM products ORDER BY 1')).toEqual([
-    { product_id: 1, prediscount_price: 1200 },
-    { product_id: 2, prediscount_price: null },
-  ]);
-  expect(test.all('SELECT prediscount_price FROM product_prices WHERE product_id = 1')).toEqual([
-    { prediscount_price: 1200 },
-  ]);
-});
-
-it('today at the venue is told by its zone and the reader’s clock, and is not told where the zone is unknown', () => {
-  using test = testMirror();
-  const now = Date.parse('2026-12-05T10:30:00Z');
-  const zones = ['Pacific/Kiritimati', 'Pacific/Midway', 'Asia/Kolkata', null];
-  putProducts(
-    test,
-    zones.map((timezone, index) => productOf(index + 1, { timezone })),
-    { sent_at: now },
-  );
-  const at = (instant: number) => {
-    const db = openMirrorAt(test.mirror.path, instant);
-    const dates = db.prepare('SELECT venue_today FROM products ORDER BY product_id').pluck().all();
-    db.close();
-    return dates;
-  };
-  expect(at(now)).toEqual(['2026-12-06', '2026-12-04', '2026-12-05', null]);
-  expect(at(Date.parse('2026-12-05T18:29:59.999Z'))).toEqual(['2026-12-06', '2026-12-05', '2026-12-05', null]);
-  expect(at(Date.parse('2026-12-05T18:30:00Z'))).toEqual(['2026-12-06', '2026-12-05', '2026-12-06', null]);
 });

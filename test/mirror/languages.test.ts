@@ -110,13 +110,6 @@ it('what is added to the languages, or taken away, changes the rows and what is 
   ]);
 });
 
-it('a mirror whose primary language has changed shows the texts that it has until it has those', () => {
-  using test = testMirror();
-  putProducts(test, [productOf(1)], { sent_at: at });
-  mirrored(test, 'nl');
-  expect(shown(test)).toEqual([row(1, 'nl', 'en', 'Tower 1')]);
-});
-
 it('a language, a currency, a city or a tag that is not mirrored is named, with what there is', () => {
   using test = testMirror();
   mirrored(test, 'en', 'nl');

@@ -3,10 +3,9 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { openForReading, openForWriting } from '../../src/sqlite/database-file.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
 import { acquireMirrorLock } from '../../src/sqlite/lock.ts';
 import { temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
@@ -58,19 +57,6 @@ it('the directory that is made for a mirror is of a group, and only the daemon m
   expect(statSync(dirname(test.mirror.path)).mode & 0o7777).toBe(0o3770);
 });
 
-it('a directory that is missing and cannot be made is called so, with where it would have to be made', () => {
-  // Nobody makes a directory there, not even root.
-  expect(() => prepareDirectory('/sys/catalogued/deeper', 0o700)).toThrow(
-    expect.objectContaining({
-      code: 'directory',
-      exitCode: 77,
-      message: expect.stringMatching(
-        /^there is no directory \/sys\/catalogued\/deeper, and it cannot be created in \/sys: /,
-      ),
-    }),
-  );
-});
-
 it('a directory is asked for once on a file system that answers ENOENT for ever, and refused', () => {
   using directory = temporaryDirectory();
   const [top, deeper] = [join(directory.path, 'top'), join(directory.path, 'top/deeper')];
@@ -105,38 +91,4 @@ it('the lock of a mirror is its holder’s alone: nobody else may open it, and a
   using _held = acquireMirrorLock(path);
   expect(statSync(join(directory.path, '.mirror.db.lock')).mode & 0o777).toBe(0o600);
   expect(() => acquireMirrorLock(path)).toThrow(expect.objectContaining({ code: 'already-running', exitCode: 75 }));
-});
-
-it('a mirror that is opened for reading cannot be written', () => {
-  using test = testMirror();
-  const db = openForReading(test.mirror.path, mirrorFile);
-  expect(() => db.exec("UPDATE _mirror SET written_by = 'a reader'")).toThrow(/readonly/);
-  db.close();
-});
-
-it('a failure is new once, known while it lasts, and has ended once; what worked last stays known', () => {
-  using test = testMirror();
-  const { outcomes } = test.mirror.status;
-  const failed = { affected: 2, detail: 'why' };
-  expect([1, 2].map((at) => outcomes.note('image-disk', instant(at), failed))).toEqual(['new', 'known']);
-  const row = { operation: 'image-disk', last_ok_at: null, failed_at: 1, noticed_at: 2, ...failed };
-  expect(outcomes.all()).toEqual([row]);
-  expect([3, 4].map((at) => outcomes.note('image-disk', instant(at), null))).toEqual(['ended', 'none']);
-  const ended = { ...row, last_ok_at: 3, failed_at: null, noticed_at: null, affected: 0, detail: null };
-  expect(outcomes.all()).toEqual([ended]);
-  expect(test.mirror.transaction(() => outcomes.worked('image-disk', instant(5)))).toBe('none');
-  expect(outcomes.note('image-disk', instant(6), failed)).toBe('new');
-  expect(outcomes.all()).toEqual([{ ...row, last_ok_at: 5, failed_at: 6, noticed_at: 6 }]);
-});
-
-it('failures of one walk are counted together, and those before it are not', () => {
-  using test = testMirror();
-  const { outcomes } = test.mirror.status;
-  const meet = (at: number, started_at: number, affected: number) => {
-    test.mirror.transaction(() =>
-      outcomes.failedFurther('image-list', { at: instant(at), started_at: instant(started_at), affected }),
-    );
-    return outcomes.all()[0]?.affected;
-  };
-  expect([meet(10, 5, 2), meet(11, 5, 3), meet(21, 20, 4)]).toEqual([2, 5, 4]);
 });

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { section } from '../documents.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
@@ -23,13 +22,6 @@ function policies(): Policy[] {
   using test = testMirror();
   return test.all<Policy>('SELECT * FROM policies');
 }
-
-/** The documented statement: a product's days with what to do beside them. */
-const daysWithActions = (
-  /```sql\n(SELECT d\.date,.*?);\n```/s.exec(section('What to do with what is stale'))?.[1] ?? ''
-)
-  .replace('= 703295', '= ?')
-  .replace("d.currency = 'EUR'", 'd.currency = ?');
 
 describe('the view policies', () => {
   it('has one row for every resource of freshness, for both kinds of price, and every state', async () => {
@@ -159,28 +151,5 @@ it('a held row is stale in every view that can hold it, not expired before four 
     mirror.transaction(() => mirror.schedule.records.forgetBody(record));
   await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
   expect(states(harness.clock.now())).toEqual(views.map(() => ['fresh0']));
-  reader.db.close();
-});
-
-it('one statement gives a product’s days with the action beside each; a date never read has no row', async () => {
-  await using harness = await filledHarness({ products: 3 });
-  const reader = openMirrorWithClock(harness.daemon.mirror.path);
-  const [id] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
-  type Row = { date: string; state: string; lowest_adult_price: number | null; action: string; price_action: string };
-  const rows = (now: number) => {
-    reader.set(now);
-    return reader.db.prepare<[number, string], Row>(daysWithActions).all(id?.id ?? 0, 'EUR');
-  };
-  const now = harness.clock.now();
-  expect(new Set(rows(now).map(({ action }) => action))).toEqual(new Set(['show']));
-  // Twelve hours on the near dates are stale and the middle ones at the edge; the far ones, read daily, are not.
-  const later = rows(now + 13 * hour);
-  expect(later[1]?.action).toBe('check_first');
-  expect(later.find(({ lowest_adult_price }) => lowest_adult_price !== null)?.price_action).toBe('show_as_from');
-  expect(later.at(-1)?.action).toBe('show');
-  // A day on, nobody has read the near ones four times in a row.
-  const next = rows(now + 25 * hour);
-  expect([next[0]?.action, next[0]?.price_action, next.at(-1)?.action]).toEqual(['hide', 'hide', 'check_first']);
-  for (const row of rows(now)) expect(row.price_action === 'hide').toBe(row.lowest_adult_price === null);
   reader.db.close();
 });

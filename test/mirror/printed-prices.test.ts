@@ -68,28 +68,6 @@ const ofDays = (test: TestMirror) => rows(test, `SELECT ${printed} FROM availabi
 const ofProduct = (test: TestMirror, at = now) => rows(test, `SELECT ${printed} FROM products`, at)[0];
 
 describe('what is printed of stored dates', () => {
-  it('is the adult’s of each date and of the product, and names whose it is where none can buy', () => {
-    using test = withProduct();
-    putTypes(test, 'variants', 'adult', 'child');
-    putDates(test, [
-      [
-        [1, 5, 2000],
-        [2, 5, 900],
-      ],
-      [[2, 5, 800]],
-      null,
-      [[1, 5, 1500]],
-    ]);
-    expect(ofDays(test)).toEqual([
-      [900, 2000, 'adult'],
-      [800, 800, 'child'],
-      [null, null, null],
-      [1500, 1500, 'adult'],
-    ]);
-    expect(ofProduct(test)).toEqual([800, 1500, 'adult']);
-    expect(rows(test, `SELECT date, ${printed} FROM bookable_days ORDER BY date`)).toHaveLength(3);
-  });
-
   it('rises as dates pass, also while nobody writes', () => {
     using test = withProduct();
     putTypes(test, 'variants', 'adult');
@@ -130,31 +108,6 @@ describe('what is printed of stored dates', () => {
     putTypes(test, 'variants', 'child', 'student');
     expect(shown()).toEqual(all(900, 2000, 'student'));
     expect(told()).toBe(4);
-  });
-
-  it('is of each currency its own', () => {
-    using test = withProduct();
-    putTypes(test, 'variants', 'adult');
-    putDates(test, [[[1, 5, 900]]]);
-    putDates(test, [[[1, 5, 1100]]], 'USD');
-    expect(ofProduct(test)).toEqual([900, 900, 'adult']);
-    test.mirror.transaction(() =>
-      test.mirror.catalogue.products.store(productOf(7, { from_price: 1000 }), {
-        source: 'list', reason: 'never-fetched', language: 'en', currency: 'USD', primary: { language: 'en', currency: 'EUR' }, sent_at: now, now, stale_at: now,
-      }),
-    ); // biome-ignore format: one read
-    expect(rows(test, `SELECT currency, ${printed} FROM product_prices ORDER BY 1`)).toEqual([
-      ['EUR', 900, 900, 'adult'],
-      ['USD', 1100, 1100, 'adult'],
-    ]);
-  });
-
-  it('is nothing of a product that is not on sale; its dates keep what was read', () => {
-    using test = withProduct({ sale_status: 'disabled' });
-    putTypes(test, 'variants', 'adult');
-    putDates(test, [[[1, 5, 900]]]);
-    expect(ofProduct(test)).toEqual([null, null, null]);
-    expect(rows(test, `SELECT state, ${printed} FROM availability_days`)).toEqual([['not_on_sale', 900, 900, 'adult']]);
   });
 
   it('is priced once, a few products at a time, where dates were stored without prices', async () => {

@@ -30,15 +30,6 @@ describe('a statement', () => {
     expect(texts).toEqual([`update "ticket" set "holder" = +?, "state" = 'sold' where "ticket_id" = +?`]);
   });
 
-  it('reads rows, the value of the only column, and nothing where there is none', () => {
-    const db = database();
-    const reads = readsOf(db);
-    expect(reads.rows(byId).get({ ticket_id: 2 })).toEqual({ ticket_id: 2, holder: 'Ada', state: 'sold' });
-    expect(reads.rows(byId).get({ ticket_id: 3 })).toBeUndefined();
-    const holders = reads.values(() => query.selectFrom('ticket').select('holder').orderBy('ticket_id'));
-    expect(holders.all()).toEqual([null, 'Ada']);
-  });
-
   it('does not take a value that is missing for NULL', () => {
     const statement = readsOf(database()).rows(byId);
     expect(() => statement.get({ ticket_id: undefined as never })).toThrow('no value for "ticket_id"');
@@ -77,21 +68,5 @@ describe('a statement', () => {
     expect(() => writesTo(db).rows(wrong)).toThrow('no such column');
     const statement = readsOf(db).rows(wrong);
     expect(() => statement.all()).toThrow('no such column');
-  });
-
-  it('of another table, column, value or row is refused by the compiler', () => {
-    const reads = readsOf(database());
-    // @ts-expect-error there is no such column
-    void (() => query.selectFrom('ticket').select('holders'));
-    // @ts-expect-error it is a number
-    void (({ id }: Bound<{ id: string }>) => query.selectFrom('ticket').where('ticket_id', '=', id));
-    // @ts-expect-error there is no such state
-    void (() => query.updateTable('ticket').set({ state: 'lost' }));
-    const statement = reads.rows(byId);
-    // @ts-expect-error nothing is bound
-    expect(() => statement.get()).toThrow('no value');
-    // @ts-expect-error its holder may be nobody
-    const holder: string | undefined = statement.get({ ticket_id: 2 })?.holder;
-    expect(holder).toBe('Ada');
   });
 });

@@ -70,14 +70,6 @@ it('a variant shows what availability calls its groups, in their order, and null
   expect(reader.variants(1)[1]).toMatchObject({ group_ids: '[8,7]', group_names: both });
 });
 
-it('a group keeps its name through an answer that does not name it, and through a later one of an earlier request', () => {
-  using world = mirrored({ 1: [7], 2: [8] });
-  world.answer([tours, entries], at + 10);
-  world.answer([], at + 20);
-  world.answer([{ ...tours, name: 'Tours' }], at + 5);
-  expect(world.names()).toEqual(['["Guided tours"]', '["Entry tickets"]']);
-});
-
 it('the feed names, once, the variants of a group that is called otherwise, in no language: it is all of them', () => {
   using world = mirrored({ 1: [7], 2: [8], 3: [7, 8] }, ['en', 'nl']);
   world.answer([tours, entries]);
@@ -86,14 +78,6 @@ it('the feed names, once, the variants of a group that is called otherwise, in n
   world.answer([tours, { ...entries, name: 'Entry' }], at + 3);
   expect(world.told().slice(1)).toEqual([{ language: null, detail: '{"variant_ids":[2,3]}' }]);
   expect(world.names('nl')).toEqual(['["Guided tours"]', '["Entry"]', '["Guided tours","Entry"]']);
-});
-
-it('a name of a group that no variant is of is no change', () => {
-  using world = mirrored({ 1: [7] });
-  world.answer([tours]);
-  const before = world.told().length;
-  world.answer([tours, entries], at + 2);
-  expect(world.told()).toHaveLength(before);
 });
 
 it('a read of the variants names groups in the primary language, and renames none in a further one', () => {

@@ -16,22 +16,6 @@ function successorOf(test: TestMirror, product_id: number): number | null | unde
   return reader.withdrawn(product_id)?.successor_product_id;
 }
 
-it('what is no longer offered keeps its title, its address and its city', () => {
-  using test = testMirror();
-  putProducts(test, [productOf(1, { document: JSON.stringify({ product_slug: 'tower-p1' }) }), productOf(2)]);
-  withdraw(test, 1);
-  using reader = openReader(test.mirror.path);
-  expect(reader.withdrawn(1)).toMatchObject({
-    title: 'Tower 1',
-    slug: 'tower-p1',
-    city_id: 1,
-    city_name: 'Amsterdam',
-    reason: 'gone',
-  });
-  // Visible, and never seen.
-  expect([reader.withdrawn(2), reader.withdrawn(99)]).toEqual([null, null]);
-});
-
 it('its successor is on sale: what the service recommended, else the most popular of its venue, else none', () => {
   using test = testMirror();
   putProducts(test, [

@@ -171,20 +171,6 @@ describe('a caching proxy between the daemon and a shop, over 15 days without an
   });
 });
 
-it('a statement that does not ask the clock runs once for all instants of an answer, and one that does for each', () => {
-  const file = new (clock.engine(sqliteLibrary))(path, { readonly: true, fileMustExist: true, timeout: 0 });
-  const [timeless, timely, popular] = ['random()', "random() || '-' || unixepoch()", "unixepoch('now')"].map((column) =>
-    file.prepare(`SELECT ${column} AS value`),
-  );
-  const values = (statement: typeof timeless) =>
-    new Set([0, 30, 60].map((ahead) => clock.at(clock.seconds() + ahead, () => statement?.get([]).value as unknown)));
-  const kept = clock.keeping(() => [timeless, timely, popular].map((statement) => values(statement).size));
-  expect(kept).toEqual([1, 3, 1]);
-  // Control: nothing is kept beyond one answer.
-  expect(values(timeless).size).toBe(3);
-  file.close();
-});
-
 it('an answer of a mirror that was restored is another one, although it says the same', () => {
   now = systemClock.now();
   const before = represent(reader, { name: 'cities', asked: [] }, clock);

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { around, kilometres } from '../../src/storefront/places.ts';
 import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -61,8 +60,4 @@ it('near a place are all products within the distance and no others, also at the
     }),
     { numRuns: 200 },
   );
-});
-
-it('a distance of nothing finds what is exactly there', () => {
-  expect(kilometres(around({ latitude: 52, longitude: 4, km: 0 }).chord2)).toBeLessThan(0.001);
 });

@@ -2,11 +2,9 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
 import { CataloguedError, type Reader } from '../../src/storefront/reader.ts';
 import { nextVersion } from '../fakes/next-version.ts';
-import { pruneChanges } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
@@ -49,28 +47,6 @@ describe('a reader of a filled mirror', () => {
   });
   const rows = (sql: string, ...bound: unknown[]) => db.prepare(sql).all(...bound);
 
-  it('returns the rows of the views', () => {
-    const of = (view: string, order: string) =>
-      rows(`SELECT * FROM ${view} WHERE product_id = ? ORDER BY ${order}`, product_id);
-    expect([reader.product(product_id)]).toEqual(of('products', 'language'));
-    expect(reader.images(product_id)).toEqual(of('images', 'position'));
-    expect([reader.checkoutInformation(product_id)]).toEqual(of('checkout_information', 'language'));
-    expect(reader.variants(product_id)).toEqual(of('variants', 'variant_id'));
-    expect(reader.calendar(product_id)).toEqual(of('availability_days', 'date'));
-    const { date } = reader.cheapest(product_id) ?? { date: '' };
-    const slots = rows(
-      'SELECT * FROM availability_slots WHERE product_id = ? AND date = ? ORDER BY time, variant_id',
-      product_id,
-      date,
-    );
-    expect(slots.length).toBeGreaterThan(0);
-    expect(reader.slots(product_id, date)).toEqual(slots);
-    expect([reader.info()]).toEqual(rows('SELECT * FROM mirror_info'));
-    expect(reader.freshness().map(({ resource, tier, target_ms }) => [resource, tier, target_ms])).toEqual(
-      rows('SELECT resource, tier, target_ms FROM freshness').map((row) => Object.values(row as object)),
-    );
-  });
-
   it('lists products page by page, of a city, an experience, a tag, or all at once', () => {
     const ids = (question: Parameters<Reader['products']>[0]) =>
       reader.products(question).map((each) => each.product_id);
@@ -109,15 +85,6 @@ describe('a reader of a filled mirror', () => {
     expect(reader.calendar(1)).toEqual([]);
   });
 
-  it('gives the columns of a calendar that are asked for, and the date', () => {
-    const span = { from: day(-1), to: day(40) };
-    const whole = reader.calendar(product_id, span).map(({ date, state, stale }) => ({ date, state, stale }));
-    expect(reader.calendar(product_id, { ...span, columns: ['stale', 'state'] })).toEqual(whole);
-    expect(reader.calendar(product_id, { columns: [] })).toEqual(
-      reader.calendar(product_id).map(({ date }) => ({ date })),
-    );
-  });
-
   it('finds what is sellable within 5 km, available on a date and under a price, the cheapest first', () => {
     const { latitude, longitude } = reader.product(product_id) as { latitude: number; longitude: number };
     // On a fixed date it may be sold out: that depends on the day of the run.
@@ -140,81 +107,6 @@ describe('a reader of a filled mirror', () => {
     expect(hits.map((hit) => hit.product_id).sort()).toEqual(wanted.all(date, latitude, longitude).sort());
     expect(hits.map(({ price }) => price)).toEqual(hits.map(({ price }) => price ?? 0).toSorted((a, b) => a - b));
     expect(hits.every((hit) => hit.date === date && hit.sellable === 1 && (hit.distance_km ?? 9) <= 5)).toBe(true);
-  });
-
-  it('refuses what no answer could be right for, in words that help', () => {
-    const refused: (() => unknown)[] = [
-      () => reader.product(1.5),
-      () => reader.product('7' as unknown as number),
-      () => reader.product(product_id, { language: 'xx' }),
-      () => reader.calendar(product_id, { currency: 'XXX' }),
-      () => reader.calendar(product_id, { from: '2026-02-30' }),
-      () => reader.calendar(product_id, { from: '2026-13-01' }),
-      () => reader.calendar(product_id, { from: 'tomorrow' }),
-      () => reader.calendar(product_id, { from: day(2), to: day(1) }),
-      () => reader.calendar(product_id, { from: day(0), to: day(2000) }),
-      () => reader.slots(product_id, '2026-1-1'),
-      () => reader.cheapest(product_id, { to: '' }),
-      () => reader.products({ limit: -1 }),
-      () => reader.products({ limit: 0 }),
-      () => reader.products({ city_id: -1 }),
-      () => reader.exact({}),
-      () => reader.exact({ text: 7 as unknown as string }),
-      () => reader.exact({ text: 'zoo', limit: -1 }),
-      () => reader.exact({ text: 'zoo', offset: 0.5 }),
-      () => reader.exact({ text: 'zoo', order: 'distance' }),
-      () => reader.exact({ text: 'zoo', order: 'best' as 'price' }),
-      () => reader.exact({ text: 'zoo', max_price: -1 }),
-      () => reader.exact({ text: 'zoo', max_price: Number.NaN }),
-      () => reader.exact({ near: { latitude: 91, longitude: 0, km: 1 } }),
-      () => reader.exact({ near: { latitude: 0, longitude: 181, km: 1 } }),
-      () => reader.exact({ near: { latitude: 0, longitude: 0, km: -1 } }),
-      () => reader.exact({ near: { latitude: Number.NaN, longitude: 0, km: 1 } }),
-      () => reader.exact({ date: '2026-02-30' }),
-      () => reader.exact({ near: null as unknown as { latitude: number; longitude: number; km: number } }),
-      () => reader.exact({ text: 'zoo', maxPrice: 3000 } as never),
-      () => (reader.exact as () => unknown)(),
-      () => reader.exact(null as never),
-      () => reader.products({ city: 7 } as never),
-      () => reader.product(product_id, 'en' as never),
-      () => reader.product(product_id, null as never),
-      () => reader.calendar(product_id, { until: day(9) } as never),
-      () => reader.calendar(product_id, { columns: ['price'] } as never),
-      () => reader.calendar(product_id, { columns: 'date' } as never),
-      () => reader.slots(product_id, day(1), { lang: 'en' } as never),
-      () => openReader(harness.daemon.config.mirror.path, { lang: 'en' } as never),
-      () => reader.prices('7' as unknown as number),
-      () => reader.changes(0, { most: 5 } as never),
-      () => reader.changes(-1),
-      () => openReader(harness.daemon.config.mirror.path, { language: 'xx' }),
-      () => reader.transaction(async () => Promise.reject(new Error('nobody hears this'))),
-    ];
-    expect(refused.map(codeOf)).toEqual(refused.map(() => 'bad-argument'));
-    expect(() => reader.product(1, { language: 'xx' })).toThrow('language: "xx" is not mirrored');
-    expect(reader.product(1)).toBeNull();
-    expect(reader.sellable(1)).toBe(false);
-  });
-
-  it('takes one edition for all reads, and members that say nothing', () => {
-    const edition = { language: 'en', currency: 'EUR' };
-    expect(reader.product(product_id, edition)).toEqual(reader.product(product_id));
-    expect(reader.products(edition)).toEqual(reader.products());
-    expect(reader.calendar(product_id, edition)).toEqual(reader.calendar(product_id));
-    expect(reader.exact({ text: 'a', ...edition, page: undefined } as { text: string })).toEqual(
-      reader.exact({ text: 'a' }),
-    );
-  });
-
-  it('tells changes from a cursor on, and says where a cursor cannot be right', () => {
-    const { changes, next } = reader.changes(0, { limit: 10 });
-    expect(changes.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
-    expect(next).toBe(10);
-    const { next: last } = reader.changes(next);
-    expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
-    expect(codeOf(() => reader.changes(last + 1))).toBe('cursor-from-the-future');
-    pruneChanges(harness, instant(Number.MAX_SAFE_INTEGER));
-    expect(codeOf(() => reader.changes(last - 1))).toBe('cursor-too-old');
-    expect(reader.changes(last)).toEqual({ changes: [], next: last, feed: reader.info().feed_id });
   });
 });
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
@@ -285,48 +284,6 @@ describe('search', () => {
           'قاهرة',
         ].map(first),
       ).toEqual([1, 1, 2, 2, 3, 4, 4, 5, 5, 5]);
-    });
-  });
-
-  it('takes whatever is typed', () => {
-    using test = testMirror();
-    putProducts(test, entries);
-    using reader = openReader(test.path);
-    const typed = [
-      'x'.repeat(10_000), 'museum '.repeat(2000), '"', '*', 'NEAR(a b)', 'title:museum', '^a', '-a', 'a AND NOT b', "'; DROP TABLE _product; --",
-      '\u202Emuseum', '👩‍👩‍👧‍👦 museum', '\u0000museum', '   ', '', 'museum\u0301', '\ud83d', '(((((', '{name} : a', 'ﷺ',
-    ]; // biome-ignore format: a list
-    for (const text of typed)
-      expect(Array.isArray(reader.search({ text, facets: true }).hits), text.slice(0, 40)).toBe(true);
-    expect(reader.search({ text: '👩‍👩‍👧‍👦 museum' }).total).toBe(reader.search({ text: 'museum' }).total);
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 20 }), (text) => {
-        expect(reader.search({ text }).total).toBeGreaterThanOrEqual(0);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  const refused: readonly [object, string][] = [
-    [{ from: '2026-12-05', to: '2026-12-01' }, 'from 2026-12-05 is after to 2026-12-01'],
-    [{ min_price: 5, max_price: 4 }, 'min_price 5 is above max_price 4'],
-    [{ from: '2026-02-30' }, 'from: there is no date "2026-02-30"'],
-    [{ city_id: 999 }, 'city_id: no product has 999'],
-    [{ tag_id: 999 }, 'tag_id: no product has 999'],
-    [{ language: 'xx' }, 'language: "xx" is not mirrored'],
-    [{ currency: 'XXX' }, 'currency: "XXX" is not mirrored'],
-    [{ order: 'best' }, 'order: found "best"'],
-    [{ order: 'distance' }, 'order: "distance" from where?'],
-    [{ min_rating: 6 }, 'min_rating: found 6'],
-    [{ text: 7 }, 'text: found no text'],
-    [{ txt: 'a' }, 'question: "txt" is not known'],
-    [{ limit: 0 }, 'limit: found 0'],
-  ];
-
-  it('refuses what no answer could be right for, and says why', () => {
-    over(entries, (reader) => {
-      for (const [question, message] of refused)
-        expect(() => reader.search(question as SearchQuestion), message).toThrow(message);
     });
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { expect, it, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { waitForLocks } from '../../src/sqlite/database-file.ts';
 import { document } from '../documents.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
@@ -257,7 +257,3 @@ test.for(Object.entries(keeping))(
     writer.close();
   },
 );
-
-it('has at most 300 words', () => {
-  expect(page.split(/\s+/).length).toBeLessThanOrEqual(300);
-});

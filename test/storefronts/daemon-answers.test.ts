@@ -1,12 +1,10 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
-import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { openReader } from '../fakes/reader.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -93,27 +91,7 @@ function changed(language: ShopLanguage, file: string, before: RegExp, after: st
   return { directory: path, ...rest };
 }
 
-/** A server in the daemon's place. */
-async function listening(server: Server) {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no port');
-  return {
-    door: `tcp://127.0.0.1:${address.port}`,
-    [Symbol.asyncDispose]: () => new Promise<void>((resolve) => server.close(() => resolve())),
-  };
-}
-
 describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (language) => {
-  it('asks a daemon on TCP with its token, and sells what holds', async () => {
-    await using shop = await startShop(language, reached);
-    expect((await shop.post('/checkout', wish)).html).toContain('data-verdict="holds"');
-    const sold = () => daemon.mirror.catalogue.products.find(Number(wish.product))?.sold ?? 0;
-    const before = sold();
-    expect((await shop.post('/order', wish)).html).toContain('data-verdict="ordered"');
-    expect(sold()).toBeGreaterThan(before + 0.9);
-  });
-
   it('takes a wrong token for its own mistake: a page that says nothing of it, and a line in the log (control)', async () => {
     const wrong = await checkout(language, {}, { token: 'another-token' });
     expect(wrong.status).toBe(500);
@@ -147,17 +125,5 @@ describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (l
       expect(status).toBe(404);
       expect(html).toContain('<h1>This ticket is not sold here</h1>');
     }
-  });
-
-  it('cannot tell where nobody listens, the answer breaks off, or none comes', async () => {
-    const unknown = { status: 200, verdict: 'unknown', printed: expect.stringContaining('no answer from the daemon') };
-    const nobody = { door: `tcp://127.0.0.1:${await freePort()}` };
-    expect(await checkout(language, {}, nobody)).toMatchObject(unknown);
-    const head = 'HTTP/1.1 200 OK\r\nContent-Length: 900\r\n\r\n{"verdict":"holds",';
-    await using broken = await listening(createServer((socket) => socket.once('data', () => socket.end(head))));
-    expect(await checkout(language, {}, { door: broken.door })).toMatchObject(unknown);
-    using impatient = changed(language, 'check', /PATIENCE = 7/, 'PATIENCE = 1');
-    await using silent = await listening(createServer((socket) => socket.resume()));
-    expect(await checkout(language, {}, { door: silent.door, directory: impatient.directory })).toMatchObject(unknown);
   });
 });

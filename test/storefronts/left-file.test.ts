@@ -1,16 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { beginFollowing, openFollowed } from '../../src/follow/followed-file.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { needs } from '../fakes/needs.ts';
-import { startCli } from '../fakes/run-cli.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory, testMirrorOptions } from '../fakes/test-mirror.ts';
 
 const nobody = 65_534;
@@ -125,21 +120,6 @@ describe(
       expect(found(at.path)).toEqual(all('2'));
     });
 
-    it('reads on after a daemon, and after a command that works without one', async () => {
-      using at = place();
-      await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 2 });
-      const config = join(at.root, 'catalogued.yaml');
-      writeFileSync(config, testConfigText(at.root, sandbox.url));
-      const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd: at.root });
-      await using daemon = start('run');
-      await daemon.said('pass ended');
-      for (const end of ['', '-wal', '-shm']) chmodSync(at.path + end, 0o640);
-      expect(await daemon.end()).toMatchObject({ code: 0 });
-      expect(found(at.path)).toEqual(all('0'));
-      expect(await start('resync', '--all', '--wait').ended).toMatchObject({ code: 0 });
-      expect(found(at.path)).toEqual(all('0'));
-    });
-
     it('reads on from a read-only mount', () => {
       using at = place();
       written(at.root, at.path, 1)[Symbol.dispose]();
@@ -176,29 +156,6 @@ describe(
         expect(found(at.path)).toEqual(all('2'));
       }
       expect(found(at.path)).toEqual(all('2'));
-    });
-
-    it('reads on after `follow` has ended', () => {
-      using at = place();
-      written(at.root, at.path, 1)[Symbol.dispose]();
-      const db = new Database(at.path);
-      db.exec(
-        "INSERT INTO _row_feed (row_feed_id, origin, floor, publish, schema_version) VALUES (1, 'origin', 0, 'all', 1)",
-      );
-      db.close();
-      beginFollowing(at.path, 1);
-      {
-        using followed = openFollowed(at.path);
-        expect(followed.standing()).toMatchObject({ origin: 'origin' });
-      }
-      expect(found(at.path)).toEqual(all('1'));
-    });
-
-    it('reads on after a start that is refused', () => {
-      using at = place();
-      written(at.root, at.path, 1)[Symbol.dispose]();
-      expect(() => openMirror({ ...testMirrorOptions(at.root), pair_id: 'another' })).toThrow();
-      expect(found(at.path)).toEqual(all('1'));
     });
 
     it('reads nothing where somebody who may write closes last (control)', () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, it } from 'vitest';
-import { document, section } from '../documents.ts';
+import { section } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -24,11 +24,4 @@ it('the README’s examples in PHP, Python and Node read a mirror', needs('php',
   );
   const node = `${example('js', path)}\nconsole.log(reader.product(703295)?.title);`;
   expect(run(process.execPath, '--input-type=module', '-e', node)).toBe('Tower 703295\n');
-});
-
-it('the README’s examples in PHP and Python are those of docs/reading.md', () => {
-  for (const language of ['php', 'python']) {
-    const code = new RegExp(`\`\`\`${language}\n.*?\`\`\``, 's').exec(document('README.md'))?.[0] ?? 'none';
-    expect(document('docs/reading.md')).toContain(code);
-  }
 });

@@ -1,13 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
 import { generateCatalogue } from '../../../src/sandbox/world/catalogue.ts';
-import { needs } from '../../fakes/needs.ts';
 import { putPlaces } from '../../fakes/planted.ts';
 import { openReader } from '../../fakes/reader.ts';
 import { productOf, putProducts } from '../../fakes/stored-products.ts';
 import { testMirror } from '../../fakes/test-mirror.ts';
-import { realEntries, townEntries } from './entries.ts';
+import { townEntries } from './entries.ts';
 
 const least = 10;
 const page = 20;
@@ -52,12 +50,6 @@ describe('the name of a city', () => {
     expect(misled([...buses, ...entries], 'rated')).toEqual([]);
   });
 
-  it('finds it in the shared sample as well', needs('data'), () => {
-    expect(large(realEntries())).toHaveLength(12);
-    expect(misled(realEntries(), 'listed')).toEqual([]);
-    expect(misled(realEntries(), 'rated')).toEqual([]);
-  });
-
   it.each(['museum amsterdam', 'amsterdam museum'])(
     'behind other words puts nothing elsewhere before them: %s',
     (text) => {
@@ -94,34 +86,5 @@ describe('the name of a city', () => {
     using reader = openReader(test.path);
     const found = (text: string) => reader.search({ text }).hits.map(({ product_id }) => product_id);
     expect([found('san')[0], found('san antonio')[0], found('tower san diego')[0]]).toEqual([3, 1, 2]);
-  });
-});
-
-/** Returns the names that stand in the text of a folder of the program. */
-function namesIn(folder: string, names: readonly string[]): string[] {
-  const root = new URL(`../../../${folder}/`, import.meta.url);
-  const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  return files.flatMap(({ parentPath, name }) => {
-    const text = readFileSync(`${parentPath}/${name}`, 'utf8');
-    return names
-      .filter((each) => new RegExp(`(?<![\\w/])${RegExp.escape(each)}(?!\\w)`).test(text))
-      .map((each) => `${name}: ${each}`);
-  });
-}
-
-describe('no city and no landmark', () => {
-  const namesOf = (entries: readonly ProductEntry[]) =>
-    [...new Set(entries.flatMap(({ title, city_name }) => [title?.split(/[:,]/)[0] ?? '', city_name ?? '']))].filter(
-      (name) => /^\p{Lu}/u.test(name),
-    );
-  const folders = ['src/domain', 'src/mirror', 'src/storefront', 'schema'];
-
-  it('of the test catalogue stands in the program', () => {
-    expect(folders.flatMap((folder) => namesIn(folder, namesOf(townEntries())))).toEqual([]);
-    expect(namesIn('test/storefront/relevance', ['Stonehenge'])).toContain('town-products.ts: Stonehenge');
-  });
-
-  it('of the shared sample stands in the program', needs('data'), () => {
-    expect(folders.flatMap((folder) => namesIn(folder, namesOf(realEntries())))).toEqual([]);
   });
 });

@@ -63,37 +63,3 @@ it('a word known from another language counts as the name that is shown for it',
   expect(first).toMatchObject({ product_id: 1, found_in: 'name' });
   expect(places(reader, 'kolosseum palace')[0]).toBe(1);
 });
-
-it('a word in its base form finds its other forms, of which none begins with its stem', () => {
-  using test = testMirror();
-  const titles = ['Deniz Müzesi', 'Kent Müzeleri', 'Müze Kart', 'Deniz Turu', 'Kent Turu'];
-  putProducts(
-    test,
-    titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
-  );
-  putProducts(
-    test,
-    titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
-    { language: 'tr' },
-  );
-  using reader = openReader(test.path);
-  expect(places(reader, 'müze deniz', 'tr')[0]).toBe(1);
-  expect(places(reader, 'müze kent', 'tr')[0]).toBe(2);
-});
-
-it('a form that no text has is read by the stem that it begins with', () => {
-  using test = testMirror();
-  const titles = ['Hrad nad řekou', 'Zřícenina hradu', 'Věž na kopci'];
-  putProducts(
-    test,
-    titles.map((_, index) => productOf(index + 1, { title: `Place ${index}`, venue_id: null })),
-  );
-  putProducts(
-    test,
-    titles.map((title, index) => productOf(index + 1, { title, venue_id: null })),
-    { language: 'cs' },
-  );
-  using reader = openReader(test.path);
-  expect(places(reader, 'hradech', 'cs').toSorted()).toEqual([1, 2]);
-  expect(places(reader, 'věžím', 'cs')).toEqual([3]);
-});
