@@ -65,15 +65,3 @@ it('a connection that is known for its request alone is a stranger after it', as
   for (let each = 0; each < 2; each += 1) await at.open();
   expect(delivering.isOpen()).toBe(false);
 });
-
-it('known connections beyond their room displace idle ones, never one that is answered', async () => {
-  await using at = await harness({ limits, known: 'for its connection' });
-  const known: Awaited<ReturnType<typeof at.open>>[] = [];
-  for (let each = 0; each < 6; each += 1) {
-    const connection = await at.open();
-    known.push(connection);
-    const request = at.room.admitted(connection.far);
-    if (each % 2 === 1) request[Symbol.dispose]();
-  }
-  expect(known.map(({ isOpen }) => isOpen())).toEqual([true, false, true, false, true, true]);
-});

@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../src/clock.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';
@@ -23,26 +20,6 @@ function filled() {
   });
   return test;
 }
-
-it('what docs/copies.md prints for PostgreSQL copies the views, and then what has changed', () => {
-  using directory = temporaryDirectory();
-  using test = filled();
-  writeScripts(directory.path);
-  const [script, cursor] = [join(directory.path, 'postgresql.mjs'), join(directory.path, 'cursor.json')];
-  const run = () => execFileSync(process.execPath, [script, test.path, cursor], { encoding: 'utf8' });
-  // The statements are those that SQLite has too.
-  const copy = new Database(':memory:');
-  copy.exec(run());
-  const titles = () =>
-    copy.prepare("SELECT title FROM products WHERE language = 'en' ORDER BY product_id").pluck().all();
-  expect(titles()).toEqual(['Tower 1', 'Tower 2']);
-  putProducts(test, [productOf(1, { title: "Saint John's" })], { sent_at: at + 1000 });
-  test.mirror.transaction(() => test.mirror.changes.completePass(instant(at + 1000)));
-  copy.exec(run());
-  expect(titles()).toEqual(["Saint John's", 'Tower 2']);
-  expect(JSON.parse(readFileSync(cursor, 'utf8'))).toMatchObject({ next: test.mirror.changes.newest() });
-  copy.close();
-});
 
 it('what docs/copies.md sends to Algolia and WooCommerce names each changed product once, as it is now', async () => {
   using directory = temporaryDirectory();

@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
-import { chmodSync, cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { readManifest } from '../src/backup/manifest.ts';
 import { instant, systemClock } from '../src/clock.ts';
-import { backupsIn, manifestOf, mirrorCopy } from '../src/files/backups.ts';
 import { startRefusal } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
 import { openFollowed } from '../src/follow/followed-file.ts';
@@ -13,7 +11,6 @@ import { follow } from '../src/follow/follower.ts';
 import type { RowSource } from '../src/follow/source.ts';
 import { openInbox } from '../src/inbox/inbox.ts';
 import { rowPages } from '../src/mirror/rows/pages.ts';
-import { mirrorFile } from '../src/mirror/sql/files.ts';
 import { wasOurs } from '../src/sqlite/file.ts';
 import { publishCopy } from '../src/sqlite/published-copy.ts';
 import { host } from './backup/hosts.ts';
@@ -21,16 +18,10 @@ import { ofDevelopment } from './fakes/development.ts';
 import { notifiedHarness } from './fakes/notified-harness.ts';
 import { openReader } from './fakes/reader.ts';
 import { testLog } from './fakes/test-log.ts';
-import { emptyMirror, temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
+import { emptyMirror, temporaryDirectory } from './fakes/test-mirror.ts';
 import { filledHarness } from './fakes/virtual-harness.ts';
 
 const minute = 60_000;
-const tableOf = (path: string, sql: string) => {
-  const db = new Database(path, { readonly: true });
-  const found = db.prepare(sql).pluck().get();
-  db.close();
-  return found;
-};
 const digest = (path: string) => hash('sha256', readFileSync(path));
 const refused = { code: 'development-file', exitCode: 65, message: expect.stringContaining('a development version') };
 const says =
@@ -98,34 +89,6 @@ describe('files of a development version', () => {
     expect(test.harness.daemon.inbox.deliveries.counts()).toMatchObject({ waiting: 0, quarantined: 0 });
     expect(test.product(id)).toMatchObject({ sellable: 0 });
   });
-
-  it('are set aside one by one: an inbox of today stays, with its addresses', async () => {
-    using here = host();
-    await here.run('repair');
-    const inbox = join(here.path, 'state', 'inbox.db');
-    const pairs = () => tableOf(inbox, 'SELECT count(*) FROM inbox');
-    expect(pairs()).toBe(1);
-    ofDevelopment(here.mirror, 'mirror');
-    const { stdout } = await here.run('repair');
-    expect(stdout.match(/^Moved .*\.db set aside/gm)).toHaveLength(1);
-    expect(stdout).not.toMatch(/^Inbox/m);
-    expect(pairs()).toBe(1);
-  });
-});
-
-describe('a reader', () => {
-  it('names a mirror of a development version, and what to type', () => {
-    using test = testMirror();
-    ofDevelopment(test.path, 'mirror');
-    const error = (() => {
-      try {
-        return openReader(test.path);
-      } catch (thrown) {
-        return thrown;
-      }
-    })();
-    expect(error).toMatchObject({ ...refused, hint: expect.stringContaining('catalogued repair') });
-  });
 });
 
 describe('a follower', () => {
@@ -177,34 +140,6 @@ describe('a follower', () => {
       ...refused,
       message: expect.stringContaining('the daemon sent a mirror'),
     });
-  });
-});
-
-describe('restore', () => {
-  it('refuses a backup of a development version with nothing changed, and sets files of one aside for one of today', async () => {
-    using here = host();
-    expect((await here.run('backup')).code).toBe(0);
-    const [today = ''] = backupsIn(here.backups);
-    const backup = join(here.path, 'of-development');
-    cpSync(today, backup, { recursive: true });
-    for (const path of [mirrorCopy(backup), manifestOf(backup)]) chmodSync(path, 0o600);
-    ofDevelopment(mirrorCopy(backup), 'mirror');
-    const { size: bytes } = statSync(mirrorCopy(backup));
-    const mirror = { bytes, sha256: digest(mirrorCopy(backup)), schema_version: 45 };
-    writeFileSync(manifestOf(backup), JSON.stringify({ ...readManifest(backup), mirror }));
-    const before = digest(here.mirror);
-    const refusal = await here.run('restore', backup);
-    expect(refusal).toMatchObject({ code: 65, stdout: '' });
-    expect(refusal.stderr).toMatch(
-      /^Error: \S+of-development cannot be restored: it was written by a development version, before 1\.0\.0\nTry: begin again without it: stop the daemon, and: catalogued repair/,
-    );
-    expect(digest(here.mirror)).toBe(before);
-    ofDevelopment(here.mirror, 'mirror');
-    const stamped = digest(here.mirror);
-    expect((await here.run('restore', today)).code).toBe(0);
-    expect(tableOf(here.mirror, 'PRAGMA application_id')).toBe(mirrorFile.application_id);
-    const quarantine = join(dirname(here.mirror), 'quarantine');
-    expect(readdirSync(quarantine).map((name) => digest(join(quarantine, name)))).toContain(stamped);
   });
 });
 

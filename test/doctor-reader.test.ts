@@ -1,16 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
@@ -176,16 +166,6 @@ describe('doctor --reader', () => {
     );
   });
 
-  it('says that a client that may write can remove what it needs, while the daemon runs', async () => {
-    using harness = stopped();
-    using _ = openMirror(testMirrorOptions(harness.root));
-    deny(harness.directory, 0o2);
-    expect((await found(harness.path))['side files']).toMatchObject({
-      verdict: 'ok',
-      found: expect.stringMatching(/^present, .* unless a client that may write closes the file last/),
-    });
-  });
-
   const shared: [string, (harness: Harness) => void, RegExp][] = [
     ['mode 0640, with which a reader locks the daemon out', ({ path }) => chmodSync(path, 0o640), /locks it out/],
     [
@@ -309,31 +289,6 @@ db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("
       ),
     ).toBe(1);
     expect(worse.out()).toMatch(/^✗ {2}way to the file {3}\S+ may not read .*\n +→ /m);
-  });
-
-  it('refuses a user that nobody knows, and options that mean nothing', async () => {
-    using harness = stopped();
-    for (const args of [
-      ['--reader', '--path', harness.path, '--user', 'nobody-of-that-name'],
-      ['--user', 'nobody'],
-      ['--path', harness.path],
-    ]) {
-      const io = capturedIo();
-      expect(await main(['doctor', ...args], io), args.join(' ')).toBe(64);
-      expect(io.err()).toMatch(/^Error: .*\nTry: .*\n$/);
-    }
-  });
-
-  it('reads as a user who cannot enter the directory of the program', needs('root'), () => {
-    using harness = stopped();
-    using closed = temporaryDirectory();
-    const program = join(dirname(cli), '..');
-    for (const part of ['dist', 'schema', 'package.json'])
-      cpSync(join(program, part), join(closed.path, part), { recursive: true, dereference: true });
-    expect(statSync(closed.path).mode & 0o777).toBe(0o700);
-    const args = [join(closed.path, 'dist/cli.js'), 'doctor', '--reader', '--path', harness.path, '--user', 'nobody'];
-    const printed = execFileSync(process.execPath, args, { encoding: 'utf8' });
-    expect(printed).toMatch(/^✓ {2}reading +0 rows in products, /m);
   });
 
   it('is nobody else where it is not root (77)', needs('unshare'), async () => {

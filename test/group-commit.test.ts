@@ -27,32 +27,6 @@ describe('a group commit', () => {
     expect(groups.length).toBeLessThan(12);
   });
 
-  it('on a slow disk takes in what each turn brings, for no longer than its last commit took', async () => {
-    const groups: number[] = [];
-    let now = 0;
-    const together = new GroupCommit<number>({
-      store: (items) => {
-        groups.push(items.length);
-        now += 200;
-      },
-      monotonic: () => now,
-    });
-    /** One a turn, which takes so long, as connections are accepted. */
-    const come = async (turns: number, ms: number) => {
-      const added: Promise<void>[] = [];
-      for (let turn = 0; turn < turns; turn += 1) {
-        added.push(together.add(turn));
-        now += ms;
-        await setImmediate();
-      }
-      await Promise.all(added);
-      return groups.splice(0);
-    };
-    expect(await come(1, 0)).toEqual([1]);
-    expect(await come(50, 1)).toEqual([50]);
-    expect(await come(40, 10)).toEqual([20, 20]);
-  });
-
   it('fails for all of a group, and only for them; nothing that is added meanwhile is lost', async () => {
     const stored: string[] = [];
     let full = true;
@@ -95,21 +69,6 @@ describe('a group commit', () => {
     disk.full = false;
     groups.flush();
     expect(stored).toEqual([]);
-  });
-
-  it('that nobody waits for is stored when others have joined it, with the first that somebody waits for', async () => {
-    const { stored, groups, disk, soon } = fullDisk({ waiting: 9, together: 9 });
-    disk.full = false;
-    const first = [groups.add('a', 'soon'), groups.add('b', 'soon')];
-    await setImmediate();
-    expect(stored).toEqual([]);
-    soon();
-    await Promise.all(first);
-    await Promise.all([groups.add('c', 'soon'), groups.add('d')]);
-    expect(stored).toEqual([
-      ['a', 'b'],
-      ['c', 'd'],
-    ]);
   });
 });
 

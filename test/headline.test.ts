@@ -38,13 +38,6 @@ describe('the headline', () => {
   it.each(cases)('%s', (_, status, expected) => {
     expect(headlineOf(withConditions(status, now), now)).toBe(expected);
   });
-
-  it('does not count a warning that somebody acknowledged', () => {
-    const { conditions, ...status } = withConditions(away(known, hour), now);
-    const acknowledged = conditions.map((each) => ({ ...each, acknowledged: 'maintenance' }));
-    expect(headlineOf({ ...status, conditions: acknowledged }, now)).toBe('Up to date');
-    expect(headlineOf({ ...status, conditions }, now)).not.toBe('Up to date');
-  });
 });
 
 it('the line for systemd tells warnings from errors', () => {

@@ -92,16 +92,3 @@ it.each(cases)('without $need these jobs do nothing and report why, and all othe
   }
   expect(kept.sort()).toEqual([...each.kept].sort());
 });
-
-it('of the cases each need has one, but for that which is waited for', () => {
-  const needs: Record<Need, true> = {
-    mirror: true,
-    inbox: true,
-    writing: true,
-    leads: true,
-    time: true,
-    'certain-time': true,
-    key: true,
-  };
-  expect([...cases.map(({ need }) => need), 'writing'].sort()).toEqual(Object.keys(needs).sort());
-});

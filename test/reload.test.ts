@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -85,13 +82,6 @@ describe('a reload', () => {
     expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
   });
 
-  it('changes nothing where the file says what it said', async () => {
-    await using world = await stage();
-    const before = world.daemon.current();
-    expect(await world.reload()).toMatchObject({ reloads: 0, changed: [], refused: null });
-    expect(world.daemon.current()).toBe(before);
-  });
-
   it('takes another key of the service, and sends it from then on', needs('time'), async () => {
     const authorized = { profile: { authorization: { header: 'Authorization' } } };
     await using world = await stage({ service: authorized }, { api_key: createSecret('the-first') }, 'the-second');
@@ -138,25 +128,6 @@ describe('a reload', () => {
       refused: { exit_code: 78, details: expect.arrayContaining(['mirror.path has changed']) },
     });
     expect(world.daemon.current()).toBe(before);
-  });
-
-  it('starts the old configuration again where the new one cannot be started', async () => {
-    await using world = await stage();
-    await using taken = Object.assign(createServer(), {
-      async [Symbol.asyncDispose]() {
-        taken.close();
-      },
-    });
-    taken.listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const listen = `127.0.0.1:${(taken.address() as AddressInfo).port}`;
-    world.says({ storefront: { listen } }, { storefront_token: createSecret('a'.repeat(32)) });
-    expect(await world.reload()).toMatchObject({
-      reloads: 0,
-      refused: { message: expect.stringContaining('it is in use') },
-    });
-    expect(world.daemon.current()?.config.storefront.listen).toBeNull();
-    expect(await world.client.call({ operation: 'GET /v1/status' })).not.toBeNull();
   });
 
   it('opens a listener that is new, and closes one that is no longer named', needs('time'), async () => {

@@ -120,23 +120,6 @@ describe('the schedule of a daemon', () => {
     await running[Symbol.asyncDispose]();
   });
 
-  it('asks for the needs of a job again after each wait for the files', async () => {
-    const written = Promise.withResolvers<void>();
-    let isLost = false;
-    const { schedule, ran } = scheduleOf(
-      (note) => [{ name: 'writes', every: second, needs: ['mirror', 'writing'], run: async () => note('writes') }],
-      {
-        unmet: (need) => (need === 'mirror' && isLost ? 'the mirror is lost' : null),
-        writing: (work) => written.promise.then(work),
-      },
-    );
-    const byHand = schedule.run('writes');
-    isLost = true;
-    written.resolve();
-    expect(await byHand).toMatchObject({ kept_from: 'the mirror is lost' });
-    expect(ran).toEqual([]);
-  });
-
   it('never runs a job twice at once: ticks that a long run outlasts are left out, a run by hand joins', async () => {
     const gate = Promise.withResolvers<void>();
     const { clock, stopping, schedule, ran } = scheduleOf((note) => [
@@ -211,61 +194,6 @@ describe('the schedule of a daemon', () => {
     await clock.advance(hour);
     expect(schedule.list()).toMatchObject([{ overdue: 1, runs: 0 }]);
     expect(await schedule.run('tells')).toMatchObject({ runs: 1, joined: 0 });
-  });
-
-  it('refuses two jobs of one name', () => {
-    const job: Job = { name: 'a', needs: [], every: second, run: async () => {} };
-    expect(() => scheduleOf(() => [job, job])).toThrow('two jobs have one name');
-  });
-
-  it('says to whoever moves the clock which tick is the next with work', () => {
-    let due: number | null = null;
-    const { clock, schedule } = scheduleOf(() => [
-      { name: 'reads', needs: [], every: second, workAt: () => due, run: async () => {} },
-      { name: 'chores', needs: [], every: hour, run: async () => {} },
-    ]);
-    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T13:00:00.000Z');
-    due = clock.now() + 10 * minute;
-    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T12:40:16.000Z');
-  });
-});
-
-describe('whoever moves the clock of a schedule by himself', () => {
-  it('runs what is due at the start, then each job at its tick', async () => {
-    const { clock, schedule, ran } = scheduleOf((note) => [
-      { name: 'a', needs: [], every: minute, at_start: true, run: async () => note('a') },
-      { name: 'b', needs: [], every: minute, run: async () => note('b') },
-    ]);
-    await schedule.runDue();
-    expect(ran).toEqual(['a 12:30:15.500']);
-    await clock.advance(minute);
-    await schedule.runDue();
-    expect(ran.slice(1)).toEqual(['a 12:31:15.500', 'b 12:31:15.500']);
-  });
-
-  it('is not held up by a job that waits: the others tick, and it is asked again when it has ended', async () => {
-    const gate = Promise.withResolvers<void>();
-    const { clock, schedule, ran } = scheduleOf((note) => [
-      {
-        name: 'waits',
-        needs: [],
-        every: second,
-        run: async () => {
-          note('waits');
-          await gate.promise;
-        },
-      },
-      { name: 'other', needs: [], every: minute, run: async () => note('other') },
-    ]);
-    await clock.advance(second);
-    const first = schedule.runDue();
-    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T12:31:00.000Z');
-    await clock.advance(minute);
-    await schedule.runDue();
-    expect(ran).toEqual(['waits 12:30:16.500', 'other 12:31:16.500']);
-    gate.resolve();
-    await first;
-    expect(new Date(schedule.wakeAt()).toISOString()).toBe('2026-11-21T12:31:17.000Z');
   });
 });
 

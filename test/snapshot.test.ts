@@ -1,15 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -18,12 +8,10 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
 import { notFailing } from '../src/domain/files/failing.ts';
-import { contractTables } from '../src/mirror/rows/capture.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
 import { Attempts } from '../src/mirror/status/attempts.ts';
-import { keepSnapshots, snapshotStatus } from '../src/snapshot/snapshot.ts';
+import { keepSnapshots } from '../src/snapshot/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
-import { openMirrorAt } from './fakes/mirror-at.ts';
 import { needs } from './fakes/needs.ts';
 import { runCli } from './fakes/run-cli.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
@@ -31,30 +19,9 @@ import { testConfig, testConfigText } from './fakes/test-config.ts';
 import { testLog } from './fakes/test-log.ts';
 import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory, testMirror } from './fakes/test-mirror.ts';
-import { virtualHarness } from './fakes/virtual-harness.ts';
 import { manualClock } from './upstream/manual-clock.ts';
 
-const day = 86_400_000;
 const never = new AbortController().signal;
-
-/** Every row of every view at one instant. */
-function shown(path: string, now: number): Record<string, unknown[]> {
-  const db = openMirrorAt(path, now);
-  const views = [
-    ...contractTables,
-    ...db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'view'").pluck().all(),
-  ];
-  const rows = views.map((view) => [
-    view,
-    db
-      .prepare<[], object>(`SELECT * FROM ${view}`)
-      .all()
-      .map((row) => JSON.stringify(row))
-      .sort(),
-  ]);
-  db.close();
-  return Object.fromEntries(rows) as Record<string, unknown[]>;
-}
 
 /** A file of ours with this many megabytes in it, so that a copy takes a while. */
 function large(megabytes: number) {
@@ -69,24 +36,6 @@ function large(megabytes: number) {
 }
 
 describe('a published copy', () => {
-  it('shows what the mirror shows, in every view, and is one file that needs no other', async () => {
-    await using harness = await virtualHarness({ products: 8 });
-    using place = temporaryDirectory();
-    await harness.fill();
-    const copy = join(place.path, 'mirror.db');
-    const { bytes } = publishCopy(harness.daemon.config.mirror.path, copy, temporaryName(copy, 1));
-    const now = harness.clock.now();
-    expect(shown(copy, now)).toEqual(shown(harness.daemon.config.mirror.path, now));
-    const { size, mode } = statSync(copy);
-    expect([size, mode & 0o777]).toEqual([bytes, 0o444]);
-    expect(readdirSync(place.path)).toEqual(['mirror.db']);
-    // Its limits are those of the reader's clock, as always.
-    expect(shown(copy, now).images?.length).toBeGreaterThan(0);
-    const later = shown(copy, now + 15 * day);
-    expect(later.images).toEqual([]);
-    expect(later.products?.every((row) => String(row).includes('"stale":1'))).toBe(true);
-  });
-
   it(
     'is read from a directory that may not be written to, by a user who owns nothing, while nothing runs',
     needs('python3'),
@@ -108,22 +57,6 @@ print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRA
       expect(said.trim()).toBe('40 delete False');
     },
   );
-
-  it('is not published where it would be damaged, and leaves the last one as it is', () => {
-    using test = large(1);
-    using place = temporaryDirectory();
-    const copy = join(place.path, 'mirror.db');
-    publishCopy(test.path, copy, temporaryName(copy, 1));
-    const before = statSync(copy);
-    const torn = join(place.path, 'torn.db');
-    publishCopy(test.path, torn, temporaryName(torn, 1));
-    chmodSync(torn, 0o600);
-    const bytes = readFileSync(torn);
-    writeFileSync(torn, bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 8192));
-    expect(() => publishCopy(torn, copy, temporaryName(copy, 2))).toThrow();
-    expect(statSync(copy).ino).toBe(before.ino);
-    expect(readdirSync(place.path).sort()).toEqual(['mirror.db', 'torn.db']);
-  });
 });
 
 /** Makes copies in a process that is killed each time when so much of one is written; returns how often what has the final name is not whole. */
@@ -221,20 +154,6 @@ describe('publishing when it is due', () => {
     expect(statSync(path).ino).not.toBe(first);
   });
 
-  it('is not done before the mirror is filled', async () => {
-    using test = testMirror();
-    using place = temporaryDirectory();
-    const path = join(place.path, 'mirror.db');
-    const ports = {
-      mirror: test.mirror,
-      clock: systemClock,
-      log: testLog().log,
-      attempts: new Attempts(notFailing, () => undefined),
-    };
-    await keepSnapshots(ports, { every: 60_000, path }).publishDue(never);
-    expect(existsSync(path)).toBe(false);
-  });
-
   it('is done by the daemon, and status says when; without one it says that it is late, and exits 1', async () => {
     using place = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
@@ -260,30 +179,4 @@ describe('publishing when it is due', () => {
       stdout: expect.stringMatching(/^Snapshot {2}.* was never published\.[\s\S]*\n +never published: /m),
     });
   });
-});
-
-it('a path that leads to the mirror through a link is no snapshot: nothing is replaced, and it is said', async () => {
-  using directory = temporaryDirectory();
-  const { path } = directory;
-  mkdirSync(join(path, 'data'));
-  symlinkSync('data', join(path, 'pub'));
-  const [mirror, link] = [join(path, 'data', 'mirror.db'), join(path, 'pub', 'mirror.db')];
-  const db = new Database(mirror);
-  db.exec('CREATE TABLE a (b)');
-  db.close();
-  const before = statSync(mirror).ino;
-  const log = testLog('fatal');
-  const ports = {
-    mirror: { path: mirror, filledAt: () => 1 },
-    clock: systemClock,
-    log: log.log,
-    attempts: new Attempts(notFailing, () => undefined),
-  };
-  const snapshots = keepSnapshots(ports, { every: 60_000, path: link });
-  await snapshots.publishDue(never);
-  expect(snapshots.failing().failure).toContain('by another name');
-  expect(snapshotStatus({ every: 60_000, path: link }, mirror, notFailing, Date.now())).toMatchObject({
-    published_at: null,
-  });
-  expect(statSync(mirror).ino).toBe(before);
 });

@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { storageSays } from '../src/domain/conditions/of-files.ts';
 import { createStorage, type Storage } from '../src/files/storage.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { testLog } from './fakes/test-log.ts';
@@ -103,16 +102,6 @@ describe('work that meets another writer', () => {
     await pass(2000);
     expect(storage.status().trouble).toBeNull();
     expect(lines().at(-1)).toMatchObject({ level: 'info', msg: 'files are written again' });
-  });
-
-  it('is not said to be over because the daemon ends', async () => {
-    const { storage, lines, pass } = testStorage();
-    storage.serve();
-    // Small writes succeed, and the trial of ten seconds is under way.
-    storage.noticed(Object.assign(new Error('full'), { code: 'SQLITE_FULL' }));
-    await pass(3000);
-    await Promise.all([storage[Symbol.asyncDispose](), pass(100)]);
-    expect(lines().map(({ msg }) => msg)).toEqual(['the disk is full: waiting for room']);
   });
 
   it('never waits inside a statement once it serves; before, what fails is thrown', async () => {
@@ -230,28 +219,6 @@ describe('space', () => {
     expect(await look(2.4)).toBe(true);
     expect(await look(2.6)).toBe(false);
     expect(storage.status().low_since).toBeNull();
-  });
-});
-
-describe('what a person reads', () => {
-  it('names the file and the bytes that are missing; of a lock only when it lasts', async () => {
-    const { storage, codes, space, clock, pass } = testStorage();
-    const words = () => storageSays(storage.status(), clock.now());
-    storage.serve();
-    expect(words()).toEqual([]);
-    codes.inbox = 'SQLITE_BUSY';
-    storage.soon('x', () => failWith(codes.inbox));
-    await pass(4000);
-    expect(words()).toEqual([]);
-    await pass(2000);
-    expect(words()).toEqual(['another program is writing /nowhere/inbox/inbox.db: waiting for it']);
-    Object.assign(codes, { mirror: 'SQLITE_FULL', inbox: null });
-    space.free_bytes = 0;
-    await pass(2000);
-    expect(words()).toEqual([
-      'the disk is full, /nowhere/mirror/mirror.db cannot be written, 2.0 MiB more must become free',
-      '0.0 MiB free in /nowhere/mirror: bulk reads pause below 2.0 MiB; 0.0 MiB free in /nowhere/inbox: bulk reads pause below 2.0 MiB',
-    ]);
   });
 });
 

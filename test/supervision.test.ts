@@ -46,14 +46,6 @@ function stage(some: Partial<Supervised> = {}, env: Record<string, string> = { W
 }
 
 describe('systemd', () => {
-  it('is told nothing, and no program is started, where it does not listen', async () => {
-    using world = stage({}, { NOTIFY_SOCKET: '', WATCHDOG_USEC: '20000000' });
-    world.supervision.say('ready');
-    using _ = world.supervision.watch();
-    await world.clock.advance(60_000);
-    expect(world.told()).toEqual([]);
-  });
-
   it('is told when the daemon is ready, how true the mirror is, and at half of its interval that the loop turns', async () => {
     using world = stage();
     world.supervision.say('ready');
@@ -66,17 +58,6 @@ describe('systemd', () => {
     await world.was('WATCHDOG=1', 2);
     // It knows the line already.
     expect(world.told().filter((word) => word.startsWith('STATUS='))).toHaveLength(1);
-  });
-
-  it('is told by one program at a time, in order', async () => {
-    using world = stage({}, {});
-    world.supervision.say('ready');
-    world.supervision.say('reloading');
-    world.supervision.say('ready');
-    world.supervision.say('stopping');
-    await world.was('STOPPING=1');
-    expect(world.told()).toEqual(['READY=1', 'STATUS=stopping', 'READY=1', 'STOPPING=1']);
-    expect(world.runs().slice(0, 3)).toEqual(['begins', 'ends', 'begins']);
   });
 
   it('is still fed while the mirror cannot be asked, and while the disk is full', async () => {

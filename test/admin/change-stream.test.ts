@@ -180,32 +180,6 @@ describe('GET /v1/changes as server-sent events', () => {
     expect(sent).toEqual(upTo(sent.length));
   });
 
-  it('reads the file once for many who wait at the same place', async () => {
-    let reads = 0;
-    await using it = await harness((feed) => ({
-      ...feed,
-      after: (cursor, limit) => {
-        reads += 1;
-        return feed.after(cursor, limit);
-      },
-    }));
-    const sources = await Promise.all(Array.from({ length: 200 }, () => eventSource(it.socket, '/v1/changes?after=0')));
-    reads = 0;
-    it.add(3);
-    await Promise.all(sources.map((source) => source.reached(3)));
-    expect(reads).toBe(1);
-    for (const source of sources) source.close();
-  });
-
-  it('has a heartbeat every fifteen seconds', async () => {
-    await using it = await harness();
-    const source = await eventSource(it.socket, '/v1/changes');
-    await it.clock.advance(15_000);
-    await source.heard('still here');
-    expect(source.events).toEqual([]);
-    source.close();
-  });
-
   it('ends when the daemon drains, also for a client that does not read', async () => {
     await using it = await harness();
     it.add(20_000, 1000);

@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, request } from 'node:http';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -191,29 +190,6 @@ describe("the storefront's socket", () => {
     expect(existsSync(socket)).toBe(false);
   });
 
-  it('that a kill has left behind is taken over', async () => {
-    using directory = temporaryDirectory();
-    const socket = join(directory.path, 'storefront.sock');
-    leaveSocket(socket);
-    expect(statSync(socket).isSocket()).toBe(true);
-    await using daemon = await daemonWith(directory.path, { storefront: { listen: `unix:${socket}` } });
-    expect(await ask(daemon.storefront ?? '', 'GET /v1/changes', null)).toMatchObject({ status: 200 });
-  });
-
-  it('at which somebody answers is not taken over', async () => {
-    using directory = temporaryDirectory();
-    const socket = join(directory.path, 'storefront.sock');
-    const other = createServer((each) => each.end()).listen(socket);
-    using _ = { [Symbol.dispose]: () => other.close() };
-    await new Promise((resolve) => other.once('listening', resolve));
-    await expect(daemonWith(directory.path, { storefront: { listen: `unix:${socket}` } })).rejects.toMatchObject({
-      code: 'storefront-listen',
-      exitCode: 74,
-      message: `cannot listen on unix:${socket}: it is in use`,
-    });
-    expect(statSync(socket).isSocket()).toBe(true);
-  });
-
   it('is not made again while it is being closed, which removes it too', async () => {
     using directory = temporaryDirectory();
     const socket = join(directory.path, 's.sock');
@@ -225,17 +201,6 @@ describe("the storefront's socket", () => {
     await listener.listenAgain(socket);
     await closed;
     expect(existsSync(socket)).toBe(false);
-  });
-
-  it('never takes the place of a file that is no socket', async () => {
-    using directory = temporaryDirectory();
-    const file = join(directory.path, 'precious');
-    writeFileSync(file, 'precious');
-    await expect(daemonWith(directory.path, { storefront: { listen: `unix:${file}` } })).rejects.toMatchObject({
-      code: 'storefront-listen',
-      exitCode: 78,
-    });
-    expect(readFileSync(file, 'utf8')).toBe('precious');
   });
 });
 
@@ -272,12 +237,3 @@ describe('a door that cannot be opened ends the start with one line', () => {
     });
   });
 });
-
-function leaveSocket(path: string): void {
-  const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
-  try {
-    execFileSync(process.execPath, ['-e', script], { stdio: 'ignore' });
-  } catch {
-    // It was killed, as it should be.
-  }
-}

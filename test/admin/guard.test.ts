@@ -74,12 +74,6 @@ describe('outside a unix socket the admin interface', () => {
     expect(await ask(path)).not.toMatch(/^HTTP\/1.1 (2|5)|contract_version|catalogued_/);
   });
 
-  it('takes the token as a bearer and, for a browser, as the password of anybody', async () => {
-    expect(await statusOf('/v1/status', { authorization: token })).toBe(200);
-    expect(await statusOf('/v1/status', { authorization: basic(canary.admin) })).toBe(200);
-    expect(await ask('/')).toContain('www-authenticate: Basic realm="catalogued"');
-  });
-
   it.each(['date=1&date=2', 'date=tomorrow', 'date=2026-12-24&date=2026-12-25'])(
     'refuses what is no question: /v1/explain/1?%s',
     async (query) => {
@@ -109,11 +103,6 @@ describe('outside a unix socket the admin interface', () => {
     );
   });
 
-  it('says to everybody that it lives, and nothing else', async () => {
-    expect(await ask('/healthz')).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"alive":true\}$/);
-    expect(await ask('/readyz')).toMatch(/^HTTP\/1.1 503 [\s\S]*\{"ready":false\}$/);
-  });
-
   const foreign: [string, Record<string, string>][] = [
     ['a page of another origin', { origin: 'https://evil.example' }],
     ['a page of another port', { origin: 'http://127.0.0.1:1' }],
@@ -128,12 +117,6 @@ describe('outside a unix socket the admin interface', () => {
       const answer = await ask('/v1/status', { authorization: token, ...headers }, method);
       expect(answer).toMatch(/^HTTP\/1.1 403 [\s\S]*\r\n\r\n\{"error":"[^\n]+"\}$/);
     });
-  });
-
-  it('serves pages of its own, by every name that is ours', async () => {
-    const own = { authorization: token, 'sec-fetch-site': 'same-origin' };
-    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, '[::1]:8481', 'ops.example.com', '192.0.2.7'])
-      expect(await statusOf('/v1/status', { ...own, host, origin: `http://${host}` }), host).toBe(200);
   });
 
   it('opens the page, and nothing else, from a link on another one', async () => {

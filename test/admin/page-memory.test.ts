@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ConditionMemory, PageMemory } from '../../src/admin/page/memory.ts';
+import type { PageMemory } from '../../src/admin/page/memory.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
 import { instant } from '../../src/clock.ts';
 import { shownWithin } from '../../src/domain/conditions/history.ts';
@@ -107,17 +107,6 @@ describe('the operator page remembers', () => {
     ]);
   });
 
-  it('a condition that came and went every minute for two weeks in a few kilobytes', () => {
-    const periods = Array.from({ length: 30 * 24 * 14 }, (_, each) => {
-      const began_at = instant(now - 90 * day + each * 120_000);
-      return { code: 'freshness-missed', began_at, ended_at: instant(began_at + 60_000), says: 'late' };
-    });
-    const conditions: ConditionMemory = { watched_since: now - 99 * day, periods };
-    const page = renderPage(withConditions(known, now), { ...remembered, conditions }, now, folded);
-    expect(page).toContain('10,080 ×, 7 d');
-    expect(page.length).toBeLessThan(70_000);
-  });
-
   it('the last changes and deliveries, and since when it is up', () => {
     const text = textOf({});
     expect(text).toMatch(/Last changes .* Museum of Bread &amp; Roses can be booked again on 2026-12-24\. 1 h ago/);
@@ -137,10 +126,6 @@ describe('the operator page says of what is under way', () => {
   ] as const;
   const resyncs = (product_ids: number[] | null, left = 100) => [{ ...job, left, selection: { kinds, product_ids } }];
 
-  it('nothing, when nothing is', () => {
-    expect(textOf({})).not.toContain('Under way');
-  });
-
   it('how far the first fill is, and how long it takes at best', () => {
     expect(textOf({}, filling)).toMatch(/First fill \[80 %\] 4,800 of 6,000 0 at least 2 min/);
     const nothing = { ...known.records, all: 0, never_fetched: 0 };
@@ -155,13 +140,5 @@ describe('the operator page says of what is under way', () => {
     expect(textOf({ resyncs: resyncs([1, 2], 300) })).toMatch(
       /Variants of 2 products \[0 %\] 0 of 300 2 at least 30 s/,
     );
-  });
-
-  it('what it waits for, instead of a time', () => {
-    const waits = (daemon: Partial<typeof known.daemon>) =>
-      textOf({ resyncs: resyncs(null) }, { ...known, daemon: { ...known.daemon, ...daemon } });
-    expect(waits({ key_refused: 'who?' })).toContain('200 of 300 2 waits for a key');
-    expect(waits({ unreachable_since: now - hour })).toContain('200 of 300 2 waits for the service');
-    expect(waits({ told_until: now + hour })).toContain('200 of 300 2 waits another 1 h');
   });
 });

@@ -35,29 +35,6 @@ async function ask(query: string, hits: readonly Hit[] = [], total = hits.length
 }
 
 describe('the search for a product', () => {
-  it('begins with a field that has the focus', async () => {
-    for (const query of ['', '?q=', '?q=%20'])
-      expect(await ask(query)).toMatchObject({
-        status: 200,
-        body: expect.stringMatching(/<input type="search" id="q"[^>]* autofocus>/),
-        asked: [],
-      });
-  });
-
-  it('leads to the product whose id was typed, or that is found alone', async () => {
-    const there = { status: 303, location: `/product?id=${view.explanation.product_id}` };
-    expect(await ask(`?q=%20${view.explanation.product_id}`)).toMatchObject({ ...there, asked: [] });
-    expect(await ask('?q=amber%20zoo', [zoo])).toMatchObject({
-      status: 303,
-      location: '/product?id=703352',
-      asked: ['amber zoo'],
-    });
-  });
-
-  it('searches for a number that is no id of a product', async () => {
-    expect((await ask('?q=1900', [zoo])).asked).toEqual(['1900']);
-  });
-
   it('lists what is found, with its state, and links each to its explanation', async () => {
     const closed = { ...zoo, product_id: 7, title: null, sellable: 0, price: null, stale: 1 } as Hit;
     const { status, body } = await ask('?q=%3Ci%3Ezoo', [zoo, closed], 40);
@@ -70,11 +47,5 @@ describe('the search for a product', () => {
     expect(body).toContain('<a href="/product?id=703352">');
     expect(body).toContain('value="&lt;i&gt;zoo"');
     expect(body).not.toMatch(/<b>|<i>/);
-  });
-
-  it('says so where nothing is found, and keeps the words in the field', async () => {
-    const { status, body } = await ask('?q=qwertz');
-    expect([status, /<h1>([^<]+)</.exec(body)?.[1]]).toEqual([404, 'No product matches “qwertz”']);
-    expect(body).toContain('value="qwertz"');
   });
 });

@@ -190,29 +190,6 @@ describe('the operator page says', () => {
 describe('the operator page has', () => {
   const at = (status: Omit<DaemonStatus, 'conditions'>, view = folded) =>
     renderPage(withConditions(status, now), remembered, now, view);
-  const tone = (status: Omit<DaemonStatus, 'conditions'>) => /class="wide verdict (\w+)"/.exec(at(status))?.[1];
-
-  it('another colour and another sign for each state', () => {
-    const away = { ...known, daemon: { ...known.daemon, unreachable_since: now - hour, away: refused } };
-    expect([known, empty, away, late].map(tone)).toEqual(['well', 'filling', 'warning', 'error']);
-    const signs = [known, empty, away, late].map((status) => /<circle[^>]*\/><path d="([^"]+)"/.exec(at(status))?.[1]);
-    expect(new Set(signs).size).toBe(4);
-    // While it fills, what is wrong comes first.
-    expect(tone({ ...empty, daemon: { ...known.daemon, key_refused: 'who?' } })).toBe('error');
-  });
-
-  it('what is met folded into one line, and unfolded where somebody asks for it; what is missed never is', () => {
-    expect(at(known).match(/<details/g)?.length).toBe(3);
-    expect(at(known)).not.toContain('<details open');
-    const all = at(known, { refresh: 30, unfolded: true });
-    expect(all.match(/<details open/g)?.length).toBe(3);
-    // The choice outlives the next refresh, and each of the two is kept where the other is changed.
-    expect(all).toContain('href="/?refresh=off&amp;show=all"');
-    expect(at(known)).toContain('href="/?refresh=off&amp;show=all"');
-    const [before = ''] = at(late).split('<details');
-    expect(before).toContain('✗ missed');
-    expect(at(known).split('<details')[0]).not.toContain('met</span>');
-  });
 
   it('a field for a search, which no refresh may clear', () => {
     expect(at(known)).toMatch(/<input type="search" id="q"/);

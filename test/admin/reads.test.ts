@@ -260,15 +260,6 @@ describe('the public key', () => {
       expect(await by(canary.storefront)).not.toBe(401);
     },
   );
-
-  it('opens the description of this listener, which has its routes and no other', async () => {
-    const described = (await (await get('/openapi.json')).json()) as { paths: Record<string, Record<string, unknown>> };
-    expect(Object.keys(described.paths)).toEqual(
-      expect.arrayContaining(['/v1/products/{id}/slots', '/v1/check', '/openapi.json']),
-    );
-    expect(Object.keys(described.paths)).not.toContain('/v1/status');
-    expect(JSON.stringify(described.paths['/v1/products/{id}/slots'])).not.toContain('commission');
-  });
 });
 
 describe('answers that their clients do not read', () => {
@@ -330,22 +321,5 @@ describe('the reader over HTTP', () => {
     const http = openHttpReader({ url: at, key: public_key, fetch: other });
     await expect(http.product(product_id)).rejects.toMatchObject({ code: 'unreachable' });
     await expect(http.cities()).rejects.toMatchObject({ code: 'unreachable' });
-  });
-
-  it('keeps its own language where an undefined one is asked for', async () => {
-    const urls: string[] = [];
-    const noting = async (url: string | URL | Request) => {
-      urls.push(String(url));
-      return Response.json(null);
-    };
-    const http = openHttpReader({ url: at, key: public_key, language: 'en', fetch: noting });
-    await http.product(product_id, { language: undefined });
-    expect(urls).toEqual([`${at}/v1/products/${product_id}?language=en`]);
-  });
-
-  it('answers null for what there is not, and checks with the token', async () => {
-    const http = openHttpReader({ url: at, key: canary.storefront });
-    expect(await http.product(7)).toBeNull();
-    expect(await http.check({ product_id, date })).toMatchObject({ verdict: expect.any(String) });
   });
 });

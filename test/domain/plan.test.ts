@@ -97,18 +97,6 @@ describe('a plan', () => {
     expect(beside).toBeCloseTo(216_000, 6);
   });
 
-  it('adds extra reads up to a share of the rate, so many times what the cadences need, or what is worth a call', () => {
-    const needed = callsPerDay(planOf(catalogue));
-    const dates = line('near and middle dates') + line('far dates');
-    const total = (share: number, times: number, most = Number.POSITIVE_INFINITY) =>
-      callsPerDay(planOf({ ...catalogue, extra: { share, times, rate: 864_000, most } }));
-    expect(total(0.25, 100)).toBeCloseTo(0.25 * 864_000, 6);
-    expect(total(1, 3)).toBeCloseTo(3 * needed, 6);
-    expect(total(1, 5, 0.5)).toBeCloseTo(needed + 0.5 * dates, 6);
-    expect(total(0.01, 5)).toBeCloseTo(needed, 6);
-    expect(total(0, 5)).toBeCloseTo(needed, 6);
-  });
-
   it('counts what subscriptions save: checkout information and variants every 28 days, but for dynamic prices', () => {
     const [group] = catalogue.groups;
     const covered = {

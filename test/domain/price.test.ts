@@ -83,11 +83,4 @@ describe('the price of a call', () => {
     expect(1 / (asked[0] ?? 0) / hour).toBeCloseTo(10.1, 1);
     expect(1 - stillTrue(quiet.volatility, 1 / (asked[0] ?? 0))).toBeCloseTo(0.01, 6);
   });
-
-  it('is the same in slices as in one sum', () => {
-    const prices = pricesAround(null);
-    const whole = addDemand(noDemand(prices), records);
-    const sliced = [records.slice(0, 100), records.slice(100)].reduce(addDemand, noDemand(prices));
-    expect(sliced.asked.map((calls) => calls.toFixed(15))).toEqual(whole.asked.map((calls) => calls.toFixed(15)));
-  });
 });

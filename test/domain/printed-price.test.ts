@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DayForm, Offer, Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { type PricedStretch, printedOn, printedSteps } from '../../src/domain/catalogue/printed-price.ts';
@@ -76,33 +75,5 @@ describe('what is printed of a product', () => {
   it('is the least of the type that most dates have, where none has an adult', () => {
     const dates = [stretch(0, 9, 1, 900, 'group'), stretch(0, 9, 1, 800, 'group'), stretch(0, 9, 1, 100, 'child')];
     expect(printedSteps(dates)).toEqual([{ until_at: 9, lowest_price: 1, ...price(800, 'group') }]);
-  });
-
-  it('goes by what can be bought at every instant, and has as few steps as there are different ones', () => {
-    const amount = fc.constantFrom(null, 0, 500, 900);
-    const one = fc.record({
-      from_at: fc.constantFrom(0, 0, 3, 8),
-      until_at: fc.integer({ min: 1, max: 12 }),
-      lowest_price: amount,
-      lowest_adult_price: amount,
-      price_variant_type: fc.constantFrom('adult', 'child', 'group', null),
-    });
-    fc.assert(
-      fc.property(fc.array(one, { maxLength: 6 }), (stretches) => {
-        const steps = printedSteps(stretches);
-        for (let at = 0; at < 12; at += 1) {
-          const open = stretches.filter(({ from_at, until_at }) => from_at <= at && at < until_at);
-          const known = open.flatMap(({ lowest_price }) => lowest_price ?? []);
-          const adults = open.filter(({ price_variant_type }) => price_variant_type === 'adult');
-          const paid = adults.flatMap(({ lowest_adult_price }) => lowest_adult_price ?? []);
-          const step = steps.find(({ until_at }) => at < until_at);
-          expect(step?.lowest_price ?? null).toBe(known.length === 0 ? null : Math.min(...known));
-          if (paid.length > 0) expect(step).toMatchObject(price(Math.min(...paid), 'adult'));
-          else expect(step?.price_variant_type ?? null).not.toBe('adult');
-        }
-        for (const [index, step] of steps.entries())
-          expect({ ...step, until_at: 0 }).not.toEqual({ ...steps[index + 1], until_at: 0 });
-      }),
-    );
   });
 });

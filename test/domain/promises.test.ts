@@ -1,15 +1,5 @@
 import { expect, it } from 'vitest';
 import { isHeldOnly, missedTargets } from '../../src/domain/conditions/ages.ts';
-import { promiseTable } from '../../src/domain/conditions/promises.ts';
-import { conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
-
-it('each condition breaks one promise at most, and every error breaks one, but for causes that may end before any is', () => {
-  const breaking = promiseTable.flatMap(({ broken_by }) => broken_by);
-  expect(new Set(breaking).size).toBe(breaking.length);
-  const others = conditionCodes.filter((code) => conditionTable[code].severity === 'error' && !breaking.includes(code));
-  // The ages of records are measured by themselves.
-  expect(others).toEqual(['key-refused', 'clock-doubted', 'freshness-missed']);
-});
 
 it('a promised age is broken by its own line, also while the service is away; and none before the first fill has ended', () => {
   const line = {

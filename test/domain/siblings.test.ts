@@ -89,11 +89,3 @@ describe('what is learned of siblings', () => {
     expect(areTelling(learned({ together: 0, alone: 0.04, hours: 1500 }))).toBe(false);
   });
 });
-
-it('the calls that siblings cost are counted by how much too early they were', () => {
-  const siblings = new Siblings(0);
-  siblings.readEarly(15 * minute, hour);
-  siblings.readEarly(2 * hour, hour);
-  expect(siblings.takeSpent(3 * hour) * hour).toBeCloseTo(0.25);
-  expect(siblings.takeSpent(6 * hour)).toBe(0);
-});

@@ -150,10 +150,4 @@ describe('how often the list is walked', () => {
   it('is more than once a day until enough changes were found to tell what it shows', () => {
     expect(bestWalkInterval(noWalkCosts(cadence, worth.floor, priorSignal), worth.price, 2)).toBe(6 * hour);
   });
-
-  it('falls as a walk costs more calls, and is never less often than its cadence', () => {
-    expect(best(exact, 2)).toBeLessThan(best(exact, 60));
-    expect(best(exact, 100_000)).toBe(24 * hour);
-    expect(bestWalkInterval(noWalkCosts(3 * hour, worth.floor, known), worth.price, 1)).toBe(3 * hour);
-  });
 });

@@ -148,40 +148,6 @@ describe('prices', () => {
     expect(moves.dates).toMatchObject({ moved: 2, up: 1, down: 1, products: 2 });
     expect(moves.dates.biggest.map(({ product_id }) => product_id)).toEqual([1, 2]);
   });
-
-  it('that came or went are no moves, and from nothing is the biggest', () => {
-    const moves = priceMovesOf([
-      change(1, null, null, 5),
-      change(2, null, 5, null),
-      change(3, null, 1, 9),
-      change(4, null, 0, 1),
-    ]);
-    expect(moves.products.biggest.map(({ product_id }) => product_id)).toEqual([4, 3]);
-    // As far up as down, whichever came first.
-    const alike = [change(6, null, 4, 2), change(5, null, 2, 4), change(7, null, 3, 6)];
-    expect(priceMovesOf(alike).products.biggest.map(({ product_id }) => product_id)).toEqual([5, 6, 7]);
-  });
-
-  it('are counted once each, whatever happened between', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(4)), { maxLength: 40 }), (steps) => {
-        const last = new Map<string, number>();
-        const list = steps
-          .toSorted((a, b) => a[0] - b[0] || a[1] - b[1])
-          .map(([product_id, day, to]) => {
-            const date = `2026-12-0${day + 1}`;
-            const key = `${product_id} ${date}`;
-            const old = last.get(key) ?? 2;
-            last.set(key, to);
-            return change(product_id, date, old, to);
-          });
-        const { dates } = priceMovesOf(list);
-        expect(dates.moved).toBe([...last.values()].filter((to) => to !== 2).length);
-        expect(dates.up + dates.down).toBe(dates.moved);
-        expect(dates.biggest.length).toBe(Math.min(10, dates.products));
-      }),
-    );
-  });
 });
 
 describe('the words of a search in vain', () => {

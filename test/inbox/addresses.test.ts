@@ -72,32 +72,6 @@ describe('rotation', () => {
     expect(addresses.recognise('', instant(0))).toBeNull();
   });
 
-  it('killed between any two steps goes on where it was, and refuses neither address', () => {
-    using directory = temporaryDirectory();
-    const path = join(directory.path, 'inbox.db');
-    const steps: ((inbox: Inbox) => void)[] = [
-      ({ addresses }) => addresses.current('norland', instant(0)),
-      ({ addresses }) => addresses.announced('norland', 1, instant(1), grace),
-      ({ addresses }) => addresses.begin('norland', instant(2)),
-      // The answer to the first PUT was lost, and a second start begins again.
-      ({ addresses }) => addresses.begin('norland', instant(3)),
-      ({ addresses }) => addresses.announced('norland', 2, instant(4), grace),
-      ({ addresses }) => addresses.announced('norland', 2, instant(5 * day), grace),
-    ];
-    for (const [done, step] of steps.entries()) {
-      using inbox = openInbox(path, { master, now: instant(0) });
-      step(inbox);
-      const accepted = standings(inbox, 5, 2).map((standing) => standing === 'current' || standing === 'grace');
-      expect(accepted, `after step ${done}`).toEqual([true, done >= 2]);
-    }
-    using inbox = openInbox(path, { master, now: instant(0) });
-    expect(inbox.addresses.states()).toEqual([
-      { subscription_id: 'norland', epoch: 1, begun_at: 0, announced_at: 1, until: 4 + grace },
-      { subscription_id: 'norland', epoch: 2, begun_at: 2, announced_at: 4, until: null },
-    ]);
-    expect(inbox.addresses.masterChanged()).toBe(false);
-  });
-
   it('remembers the last few dropped addresses, and no more', () => {
     using test = testInbox();
     const { addresses } = test.inbox;
@@ -108,32 +82,5 @@ describe('rotation', () => {
     expect(epochs).toEqual([6, 7, 8, 9, 10, 11]);
     expect(addresses.recognise(addresses.token('norland', 10), instant(200))?.standing).toBe('dropped');
     expect(addresses.recognise(addresses.token('norland', 3), instant(200))).toBeNull();
-  });
-});
-
-describe('another master secret', () => {
-  it('is noticed at the start, and leaves every subscription an address that is still to be announced', () => {
-    using directory = temporaryDirectory();
-    const path = join(directory.path, 'inbox.db');
-    const open = (secret: string) => openInbox(path, { master: { reveal: () => secret }, now: instant(5) });
-    let old: string;
-    {
-      using inbox = open('first');
-      inbox.addresses.announced('norland', inbox.addresses.current('norland', instant(0)), instant(1), grace);
-      inbox.addresses.announced('norland', inbox.addresses.begin('norland', instant(2)), instant(2), grace);
-      old = inbox.addresses.token('norland', 2);
-    }
-    {
-      using inbox = open('second');
-      expect(inbox.addresses.masterChanged()).toBe(true);
-      expect(inbox.addresses.recognise(old, instant(3))).toBeNull();
-    }
-    // Killed before the service was told: the next start does not notice again, but has not forgotten.
-    using inbox = open('second');
-    expect(inbox.addresses.masterChanged()).toBe(false);
-    expect(inbox.addresses.states()).toEqual([
-      { subscription_id: 'norland', epoch: 3, begun_at: 5, announced_at: null, until: null },
-    ]);
-    expect(inbox.addresses.recognise(inbox.addresses.token('norland', 3), instant(6))?.standing).toBe('current');
   });
 });

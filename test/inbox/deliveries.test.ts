@@ -1,13 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { InboxFull } from '../../src/inbox/byte-budget.ts';
 import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
 import type { Received } from '../../src/inbox/delivery.ts';
-import { inboxFile, openInbox, openInboxForReading } from '../../src/inbox/inbox.ts';
+import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { master, testInbox } from './test-receiver.ts';
@@ -154,16 +152,6 @@ describe('deliveries', () => {
     db.close();
   });
 
-  it('wait again for a mirror that lacks the newest alone, and nothing of them is gone', () => {
-    using test = testInbox();
-    const { deliveries } = test.inbox;
-    deliveries.store([received('{}'), received('{}'), received('{}')]);
-    for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, instant(5));
-    expect(deliveries.waitAgain(3)).toEqual({ deliveries: 0, gone_since: null });
-    expect(deliveries.waitAgain(2)).toEqual({ deliveries: 1, gone_since: null });
-    expect(deliveries.after(0, 9).map(({ delivery_id }) => delivery_id)).toEqual([3]);
-  });
-
   it('wait once more as copies, in order and under new numbers', () => {
     using test = testInbox();
     const { deliveries } = test.inbox;
@@ -225,18 +213,6 @@ describe('deliveries', () => {
     inbox.deliveries.heartbeat(instant(9000));
     expect(inbox.deliveries.heartbeats()).toEqual({ last: 2000 });
   });
-
-  it('are read by others while they are written', () => {
-    using test = testInbox();
-    test.inbox.deliveries.store([received('a'), received('b', { received_at: instant(2000), truncated: true })]);
-    using reader = openInboxForReading(test.path);
-    expect(reader.list({ since: instant(1500), state: null, limit: 10 })).toMatchObject([
-      { delivery_id: 2, truncated: true },
-    ]);
-    test.inbox.deliveries.store([received('c')]);
-    expect(reader.counts().received).toBe(3);
-    expect(reader.list({ since: null, state: null, limit: 2 }).map(({ delivery_id }) => delivery_id)).toEqual([3, 2]);
-  });
 });
 
 describe('the budget of bytes', () => {
@@ -296,50 +272,6 @@ describe('the budget of bytes', () => {
     deliveries.settle(1, 'applied', null, instant(5));
     deliveries.store([large()]);
     expect(states(deliveries)).toEqual(['1 applied gone', '2 waiting', '3 waiting']);
-  });
-
-  it('counts rows too: a flood of empty bodies takes the oldest rows away', () => {
-    using inbox = within(20 * 512);
-    const { deliveries } = inbox;
-    for (let n = 0; n < 100; n += 1) {
-      deliveries.store([received('')]);
-      for (const { delivery_id } of deliveries.after(0, 1)) deliveries.settle(delivery_id, 'applied', null, instant(n));
-    }
-    expect(deliveries.list({ since: null, state: null, limit: 1000 })).toHaveLength(20);
-    expect(deliveries.counts()).toMatchObject({ received: 100, applied: 100 });
-  });
-
-  it('is kept by the file as well: what has gone makes room for what comes', () => {
-    using inbox = within(1_000_000);
-    const { deliveries } = inbox;
-    for (let n = 0; n < 300; n += 1) {
-      deliveries.store([received(randomBytes(60_000).toString('base64'))]);
-      for (const { delivery_id } of deliveries.after(0, 9)) deliveries.settle(delivery_id, 'applied', null, instant(n));
-    }
-    const db = new Database(inbox.path);
-    db.pragma('wal_checkpoint(TRUNCATE)');
-    db.close();
-    expect(statSync(inbox.path).size).toBeLessThan(3_000_000);
-  });
-
-  it('gives free pages back to the disk, a little at a time', () => {
-    using inbox = within(100_000_000);
-    const { deliveries } = inbox;
-    const body = () => received(randomBytes(600_000).toString('base64'));
-    for (let n = 0; n < 40; n += 1) deliveries.store([body()]);
-    for (let n = 1; n <= 40; n += 1) deliveries.settle(n, 'applied', null, instant(5));
-    const db = new Database(inbox.path);
-    const size = () => {
-      db.pragma('wal_checkpoint(TRUNCATE)');
-      return statSync(inbox.path).size;
-    };
-    const before = size();
-    deliveries.prune(instant(6));
-    let turns = 0;
-    while (deliveries.shrink()) turns += 1;
-    expect(turns).toBeGreaterThan(1);
-    expect(size()).toBeLessThan(before - 7_000_000);
-    db.close();
   });
 
   it('leaves settled what an older mirror would need again and is gone, and says since when', () => {

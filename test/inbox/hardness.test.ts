@@ -83,15 +83,6 @@ describe('slow callers', () => {
     expect(test.inbox.deliveries.after(0, 10).map(({ body }) => body.toString())).toEqual(['honest']);
   });
 
-  it('do not hold more connections than there may be: the oldest gives way', async () => {
-    await using test = await testReceiver({ limits: { ...limits, connections: 5 } });
-    const held = Array.from({ length: 12 }, () => rawConnection(test.port));
-    const answers = await Promise.all(held.map(({ ended }) => ended));
-    expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 408'))).toHaveLength(5);
-    expect(answers.filter((answer) => answer === '')).toHaveLength(7);
-    expect(await exchange(test.port, post(test.path, 'honest'))).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
   // Limits of minutes: nobody is saved by their end.
   const patient = { headers_timeout: 120_000, request_timeout: 120_000, check_every: 1000 };
   const slowly = (path: string, more = '') =>
@@ -113,39 +104,5 @@ describe('slow callers', () => {
     begun.socket.write('x'.repeat(99_999));
     expect(await begun.said('200 OK')).toContain('200 OK');
     for (const { socket } of [begun, ...strangers]) socket.destroy();
-  });
-
-  it('who know the address crowd out only their own deliveries, also behind a proxy that is trusted', async () => {
-    await using test = await testReceiver({
-      limits: { ...patient, deliveries_per_caller: 3 },
-      trusted_proxies: ['127.0.0.1'],
-    });
-    const from = (address: string) => slowly(test.path, `X-Forwarded-For: ${address}\r\n`);
-    const other = await opened(test.port, from('192.0.2.1'));
-    await other.said('100 Continue');
-    const slow: Awaited<ReturnType<typeof opened>>[] = [];
-    for (let n = 0; n < 5; n += 1) {
-      const next = await opened(test.port, from('198.51.100.7'));
-      await next.said('100 Continue');
-      slow.push(next);
-    }
-    const gaveWay = await Promise.all(slow.slice(0, 2).map(({ ended }) => ended));
-    for (const answer of gaveWay) expect(answer).toContain('HTTP/1.1 503');
-    expect(test.receiver.counts()).toMatchObject({ crowded: 2, unfinished: 0 });
-    other.socket.write('x'.repeat(99_999));
-    expect(await other.said('200 OK')).toContain('200 OK');
-    for (const { socket } of [other, ...slow]) socket.destroy();
-  });
-
-  it('who send more than there is room for get 503, and the rest of the room stays for others', async () => {
-    await using test = await testReceiver({
-      limits: { ...patient, body_bytes: 20_000 },
-      trusted_proxies: ['127.0.0.1'],
-    });
-    const from = (address: string, bytes: number) =>
-      exchange(test.port, post(test.path, 'x'.repeat(bytes), [`X-Forwarded-For: ${address}`]));
-    expect(await from('198.51.100.7', 11_000)).toMatch(/^HTTP\/1\.1 503 /);
-    expect(await from('192.0.2.1', 9000)).toMatch(/^HTTP\/1\.1 200 /);
-    expect(test.receiver.counts()).toMatchObject({ crowded: 1, stored: 1 });
   });
 });

@@ -42,32 +42,6 @@ it('searches in vain are counted by day and summed up over days, the most freque
   expect(test.counted(1, day - 1)).toContainEqual({ words: 'zoo', searches: 6 });
 });
 
-it('a day keeps so many different words, and goes on counting those that it has', () => {
-  using test = testInbox();
-  const { searches } = test.inbox;
-  searches.add(
-    day,
-    new Map([
-      ['a', 1],
-      ['b', 1],
-      ['c', 1],
-    ]),
-    2,
-  );
-  searches.add(
-    day,
-    new Map([
-      ['d', 1],
-      ['b', 9],
-    ]),
-    2,
-  );
-  expect(test.counted()).toEqual([
-    { words: 'b', searches: 10 },
-    { words: 'a', searches: 1 },
-  ]);
-});
-
 it('searches of days before retention are forgotten, and no others', () => {
   using test = testInbox();
   test.inbox.searches.add(day - 1, new Map([['old', 1]]), 9);

@@ -8,7 +8,6 @@ import { pass, startCallback } from './callback.ts';
 const start_at = Date.parse('2026-11-21T12:30:00Z');
 const second = 1000;
 const minute = 60 * second;
-const month = 30 * 24 * 60 * minute;
 const every = ['checkout_disabled', 'checkout_enabled', 'product_details_update'];
 
 interface Scene extends AsyncDisposable {
@@ -136,22 +135,6 @@ describe('changes of a product', () => {
     expect(s.times()).toEqual([60, 180]);
   });
 
-  it('name the reason in the one word, the other, or both', async () => {
-    for (const [reason_name, members] of [
-      ['reason_code', { reason_code: 'other' }],
-      ['reason', { reason: 'other' }],
-      ['both', { reason_code: 'other', reason: 'other' }],
-    ] as const) {
-      await using s = await scene({ reason_name });
-      await s.subscribe('s');
-      s.sandbox.world.disable(s.ids[0] ?? 0, { reason: 'other' });
-      await s.pass(5 * minute);
-      expect(s.callback.received[0]?.body.products[0]?.changes).toEqual([
-        { change_type: 'checkout_disabled', ...members, expected_reopening: null },
-      ]);
-    }
-  });
-
   it('that are ripe together share a POST, or have one each', async () => {
     await using s = await scene();
     await s.subscribe('s');
@@ -262,22 +245,6 @@ describe('a delivery', () => {
     expect(s.sandbox.subscriptions()).toMatchObject([{ status: 'degraded', delivered: 1, failed: 2, attempts: 8 }]);
   });
 
-  it('to a subscription that was degraded for a month is not made: it is cancelled', async () => {
-    await using s = await scene({ hold_ms: minute, retry_ms: [] }, [500]);
-    await s.subscribe('s');
-    s.sandbox.world.disable(s.ids[0] ?? 0);
-    await s.pass(minute);
-    await s.pass(month - minute);
-    expect(s.sandbox.subscriptions()).toMatchObject([{ status: 'degraded' }]);
-    s.sandbox.world.enable(s.ids[0] ?? 0);
-    await s.pass(2 * minute);
-    expect(s.sandbox.subscriptions()).toMatchObject([{ status: 'cancelled', attempts: 1 }]);
-    await s.subscribe('s');
-    s.sandbox.world.disable(s.ids[0] ?? 0);
-    await s.pass(minute);
-    expect(s.sandbox.subscriptions()).toMatchObject([{ status: 'active', attempts: 1, delivered: 1 }]);
-  });
-
   it('goes on to the address that a subscription has by then', async () => {
     await using s = await scene({ hold_ms: minute }, [500]);
     await s.subscribe('s');
@@ -314,17 +281,6 @@ describe('a delivery', () => {
     const values = s.callback.received.map(({ body }) => Number(body.products[0]?.changes[0]?.new_value));
     expect(values).toEqual(Array.from(values, (_, value) => value));
     expect(values).toHaveLength(20);
-  });
-
-  it('ends with the sandbox: nothing goes on, and nothing waits any more', async () => {
-    await using s = await scene({}, [500]);
-    await s.subscribe('s');
-    s.sandbox.world.disable(s.ids[0] ?? 0);
-    await s.pass(5 * minute);
-    s.sandbox.world.disable(s.ids[1] ?? 0);
-    expect(s.clock.pending()).toBe(2);
-    await s.sandbox[Symbol.asyncDispose]();
-    expect(s.clock.pending()).toBe(0);
   });
 });
 
