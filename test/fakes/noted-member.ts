@@ -2,13 +2,9 @@ import type { Instant } from '../../src/clock.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
 import type { StoredUnread } from '../../src/mirror/unread.ts';
 
-/** Notes an image address of a product that is not handed on, or another remark about a member, until `dropMember`. */
+/** Notes an image address of a product that is not handed on, or another remark about a member. */
 export function noteMember(mirror: Mirror, at: Instant, member = 'images[].large (not public)'): void {
   mirror.transaction(() => mirror.evidence.unread.note(noted(mirror, member, at)));
-}
-
-export function dropMember(mirror: Mirror, at: Instant, member = 'images[].large (not public)'): void {
-  mirror.transaction(() => mirror.evidence.unread.drop(noted(mirror, member, at)));
 }
 
 function noted(mirror: Mirror, member: string, at: Instant): StoredUnread {
