@@ -1,17 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -46,61 +34,7 @@ function harness(directory: string, url = 'http://127.0.0.1:9', more: Record<str
   return file;
 }
 
-const withKey = (key: Record<string, unknown>) => ({ service: { base_url: 'http://127.0.0.1:9', ...key } });
-
-describe('a secret file', () => {
-  it.each<[string, (path: string) => void, number, RegExp]>([
-    ['that is missing', () => undefined, 78, /there is no file/],
-    ['that others can read', (path) => writeFileSync(path, 'key', { mode: 0o644 }), 77, /others .* \(mode 0644\)/],
-    ['that its group can read', (path) => writeFileSync(path, 'key', { mode: 0o640 }), 77, /others .* \(mode 0640\)/],
-    ['that is a directory', (path) => mkdirSync(path, { mode: 0o700 }), 77, /not a regular file/],
-    ['that is empty', (path) => writeFileSync(path, '\n', { mode: 0o600 }), 78, /it is empty/],
-    ['of two lines', (path) => writeFileSync(path, 'one\ntwo\n', { mode: 0o600 }), 78, /malformed/],
-    ['with a control character', (path) => writeFileSync(path, 'a\u0007b', { mode: 0o600 }), 78, /malformed/],
-    ['that leads nowhere', (path) => symlinkSync('nowhere', path), 78, /there is no file/],
-  ])('%s is refused', async (_, prepare, code, says) => {
-    using directory = temporaryDirectory();
-    const key = join(directory.path, 'key');
-    prepare(key);
-    const config = harness(directory.path, undefined, withKey({ api_key_file: key }));
-    await refuses(['--config', config, 'config', 'check'], code, says, { cwd: directory.path });
-  });
-
-  it('that nobody named is missed, and never printed when it is there', async () => {
-    using directory = temporaryDirectory();
-    const config = harness(directory.path, undefined, withKey({}));
-    await refuses(['--config', config, 'config', 'check'], 78, /there is no key/, { cwd: directory.path });
-    const ran = await runHere(['--config', config, 'config', 'show'], {
-      env: { CATALOGUED_API_KEY: 'canary-4711' },
-    });
-    expect(ran.code).toBe(0);
-    expect(ran.stdout + ran.stderr).not.toContain('canary-4711');
-    expect(ran.stdout).toMatch(/\(api_key\) +sha256:[0-9a-f]{8} +CATALOGUED_API_KEY/);
-  });
-});
-
 describe('the mirror', () => {
-  it('in a directory that cannot be written is refused', async () => {
-    using directory = temporaryDirectory();
-    const file = join(directory.path, 'file');
-    writeFileSync(file, '');
-    const mirror = {
-      path: join(file, 'mirror.db'),
-      state_dir: join(directory.path, 's'),
-    };
-    const config = harness(directory.path, undefined, { mirror });
-    await refuses(['--config', config, 'run'], 77, /not a directory/, { cwd: directory.path });
-  });
-
-  it('whose state directory others can enter is refused', async () => {
-    using directory = temporaryDirectory();
-    mkdirSync(join(directory.path, 'state'));
-    chmodSync(join(directory.path, 'state'), 0o755);
-    await refuses(['--config', harness(directory.path), 'run'], 77, /can be entered by others/, {
-      cwd: directory.path,
-    });
-  });
-
   it.each<[string, (path: string, backup: string) => void, RegExp]>([
     [
       'of another program',
@@ -216,33 +150,6 @@ describe('a second process', () => {
         cwd: directory.path,
       },
     );
-  });
-});
-
-describe('a port in use', () => {
-  it('is named by the daemon and by the sandbox', async () => {
-    using directory = temporaryDirectory();
-    const server = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    const { port } = server.address() as AddressInfo;
-    const token = join(directory.path, 'token');
-    writeFileSync(token, 'admin-token', { mode: 0o600 });
-    const admin = { listen: `127.0.0.1:${port}`, token_file: token };
-    await refuses(['--config', harness(directory.path, undefined, { admin }), 'run'], 74, /it is in use/, {
-      cwd: directory.path,
-    });
-    await refuses(['sandbox', '--products', '5', '--port', String(port)], 74, /it is in use/, { cwd: directory.path });
-    await new Promise((resolve) => server.close(resolve));
-  });
-});
-
-describe('the service', () => {
-  it('that refuses the key ends a one-shot command with 69', async () => {
-    using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'right' });
-    const config = harness(directory.path, undefined, { service: { base_url: sandbox.url } });
-    const options = { cwd: directory.path, env: { CATALOGUED_API_KEY: 'wrong' } };
-    await refuses(['--config', config, 'resync', '--all', '--wait'], 69, /refuses the key: Key not accepted/, options);
   });
 });
 

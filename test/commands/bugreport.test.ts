@@ -205,10 +205,4 @@ describe('the net', () => {
   ])('hides what looks like a secret, and only that: %s', (text, expected) => {
     expect(scrubbing(['my-own-key&'])(text)).toBe(expected);
   });
-
-  it('leaves names, instants, addresses and image keys as they are', () => {
-    const honest =
-      '{"key":"service.profile.entities_per_subscription","at":1795336200000,"url":"https://images.example.com/0123456789abcdef0123456789abcdef.jpg","value":"sha256:0a1b2c3d"}';
-    expect(scrubbing(['', 'a'])(honest)).toBe(honest);
-  });
 });

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
-import { renameSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { instant, systemClock } from '../../src/clock.ts';
+import { instant } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { Stopped } from '../../src/errors.ts';
 import { cli } from '../fakes/built-program.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
-import { pruneChanges, putChanges } from '../fakes/planted.ts';
+import { putChanges } from '../fakes/planted.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
@@ -85,22 +85,6 @@ describe('catalogued changes', () => {
     }); // biome-ignore format: one row
   });
 
-  it('ends with 65 for a cursor that the feed cannot answer, and with 64 for nonsense', async () => {
-    using at = harness();
-    at.add(3);
-    pruneChanges(at.test, instant(by.sent_at + 1));
-    expect(await at.run('--after', '2')).toMatchObject({
-      code: 65,
-      err: expect.stringMatching(/^Error: changes up to 3 are forgotten, and 2 lies before them\nTry: .*after 3\n$/),
-    });
-    expect(await at.run('--after', '4', '--follow')).toMatchObject({
-      code: 65,
-      err: expect.stringContaining('there is no change 4'),
-    });
-    expect(await at.run('--after', '3')).toEqual({ code: 0, err: '', out: '' });
-    for (const wrong of ['-1', 'x', '1.5']) expect((await at.run('--after', wrong)).code).toBe(64);
-  });
-
   it('--follow goes on with what comes, without a daemon, and ends with 0 when it is stopped', async () => {
     using at = harness();
     at.add(2);
@@ -124,26 +108,6 @@ describe('catalogued changes', () => {
     expect(seqs(three.lines())).toEqual([3, 4, 5]);
   });
 
-  it('--follow reads on in the file that replaces the one it has open, as a snapshot does', async () => {
-    using at = harness();
-    at.add(2);
-    const published = join(dirname(at.config), 'published.db');
-    const publish = () => {
-      at.test.reader.prepare('VACUUM INTO ?').run(`${published}.new`);
-      renameSync(`${published}.new`, published);
-    };
-    publish();
-    const mirror = { path: published, state_dir: join(dirname(at.config), 'state') };
-    writeFileSync(at.config, testConfigText(dirname(at.config), 'http://127.0.0.1:1', { mirror }));
-    const follower = at.start('--follow', '--json', '--after', '0');
-    await follower.said(2);
-    at.add(2);
-    publish();
-    await follower.said(4);
-    at.stop.abort(new Stopped('SIGINT'));
-    expect([await follower.ended, follower.err(), seqs(follower.lines())]).toEqual([0, '', [1, 2, 3, 4]]);
-  });
-
   it('as a process ends with 0 on SIGINT, and when nobody reads its pipe any more', async () => {
     using at = harness();
     at.add(2000);
@@ -162,35 +126,5 @@ describe('catalogued changes', () => {
     child.stdout.once('data', () => child.stdout.destroy());
     const code = await new Promise((resolve) => child.on('close', resolve));
     expect([code, err]).toEqual([0, '']);
-  });
-
-  it.each<[string, number]>([
-    ['while more is printed than the pipe holds', 5000],
-    ['with a later change', 1],
-  ])('--follow into a head that has left ends quietly with 0 %s', async (_, before) => {
-    using at = harness();
-    at.add(before);
-    const shell = '{ "$@"; echo "ended with $?" >&2; } | head -n 1';
-    const command = [process.execPath, cli, ...at.args('--follow', '--json', '--after', '0')];
-    const child = spawn('sh', ['-c', shell, 'sh', ...command], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let [out, err] = ['', ''];
-    child.stdout.on('data', (chunk: Buffer) => {
-      out += chunk.toString();
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      err += chunk.toString();
-    });
-    let ended = false;
-    child.on('close', () => {
-      ended = true;
-    });
-    // Only a write notices that nobody reads the pipe any more.
-    while (!ended) {
-      await systemClock.sleep(50);
-      if (out !== '') at.add(1);
-    }
-    expect([seqs(out.trimEnd().split('\n')), err]).toEqual([[1], 'ended with 0\n']);
   });
 });

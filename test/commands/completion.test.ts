@@ -39,18 +39,6 @@ describe('completion in bash', () => {
   ])('offers what may follow: %j', (words, expected) => {
     expect(offered(...words)).toEqual(expected);
   });
-
-  it('knows every command and every option that help names, and no other', async () => {
-    const { stdout } = await runHere(['--help']);
-    const commands = [...stdout.matchAll(/^ {2}(\w+) {2,}\S/gm)].map(([, name = '']) => name);
-    const found = offered('catalogued', '').filter((word) => !word.startsWith('-'));
-    expect(found.sort()).toEqual(commands.filter((name) => name !== 'help').sort());
-    for (const command of found) {
-      const { stdout: help } = await runHere([command, '--help']);
-      const options = [...help.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, name = '']) => name);
-      expect(offered('catalogued', command, '--'), command).toEqual(expect.arrayContaining(options));
-    }
-  });
 });
 
 it('completion in zsh completes a command and its option with the tabulator', needs('zsh'), async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../../src/admin/client.ts';
 import { systemClock } from '../../src/clock.ts';
-import { needs } from '../fakes/needs.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -71,26 +70,6 @@ describe.concurrent('a running daemon', () => {
     ).toEqual(expect.arrayContaining(['daemon started', 'pass ended', 'resync requested', 'daemon stopping']));
   });
 
-  it('goes on where it was killed', needs('time'), async () => {
-    using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 40 });
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, sandbox.url));
-    const killed = startCli(['--config', config, 'run'], { cwd: directory.path });
-    await sandbox.calls.reached(100);
-    killed.child.kill('SIGKILL');
-    await killed.ended;
-    const again = startCli(['--config', config, 'run'], { cwd: directory.path });
-    await again.said('pass ended');
-    again.child.kill('SIGINT');
-    expect((await again.ended).code).toBe(0);
-    const { stdout } = await runHere(['--config', config, 'status', '--json'], { cwd: directory.path });
-    expect(JSON.parse(stdout).conditions).toMatchObject([{ code: 'daemon-stopped' }]);
-    // Only what was in flight when it was killed, or not stored yet a tenth of a second after it was answered, came twice.
-    expect(sandbox.calls.repeated().size).toBeLessThanOrEqual(30);
-    expect(new Set(sandbox.calls.repeated().values()).size).toBeLessThanOrEqual(1);
-  });
-
   it('whose service is away stays alive, says so, and fills when it is back', async () => {
     using directory = temporaryDirectory();
     const gone = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
@@ -110,47 +89,6 @@ describe.concurrent('a running daemon', () => {
     daemon.child.kill('SIGTERM');
     expect((await daemon.ended).code).toBe(0);
   });
-
-  it(
-    'behind a login page quotes it in the log and in status, once, and is itself again within a minute of its end',
-    needs('time'),
-    async () => {
-      using directory = temporaryDirectory();
-      await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
-      const config = join(directory.path, 'catalogued.yaml');
-      writeFileSync(config, testConfigText(directory.path, sandbox.url));
-      const options = { cwd: directory.path };
-      const daemon = startCli(['--config', config, 'run'], options);
-      await daemon.said('pass ended');
-      sandbox.faults.add({ kind: 'html' });
-      const resync = await runHere(['--config', config, 'resync', '--all', '--wait'], options);
-      expect(resync).toMatchObject({
-        code: 69,
-        stderr: expect.stringMatching(/^Error: no answer can be used: .*HTML.*`</m),
-      });
-      await daemon.said(/"condition":"service-unusable".*HTML instead of JSON: `<.*"msg":"condition began"/);
-      const status = await runHere(['--config', config, 'status'], options);
-      expect(status).toMatchObject({ code: 1, stdout: expect.stringMatching(/HTML instead of JSON: `</) });
-      sandbox.faults.clear();
-      const ended_at = systemClock.monotonic();
-      await daemon.said(/"condition":"service-unusable".*"msg":"condition ended"/);
-      await daemon.said(/pass ended[\s\S]*pass ended/);
-      expect(systemClock.monotonic() - ended_at).toBeLessThan(60_000);
-      expect((await runHere(['--config', config, 'status'], options)).code).toBe(0);
-      daemon.child.kill('SIGTERM');
-      const { code, stdout } = await daemon.ended;
-      expect(code).toBe(0);
-      expect(stdout.match(/service-unusable/g)).toHaveLength(2);
-    },
-  );
-});
-
-it('the demo fills an empty directory, and ends with 0 (its whole story: demo.test.ts)', async () => {
-  using directory = temporaryDirectory();
-  const demo = startCli(['demo', '--products', '20'], { cwd: directory.path });
-  await demo.said('The mirror is filled: 20 products in data/demo/mirror.db');
-  demo.child.kill('SIGINT');
-  expect((await demo.ended).code).toBe(0);
 });
 
 it('the daemon outlives whoever reads its log', async () => {

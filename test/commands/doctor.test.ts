@@ -1,11 +1,7 @@
-import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { canary } from '../fakes/canary.ts';
+import { expect, it } from 'vitest';
 import { runHere } from '../fakes/run-here.ts';
-import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
@@ -49,44 +45,4 @@ it('doctor says how a mirror directory becomes readable for storefronts of anoth
   expect((await examined(directory.path, {})).stdout).toContain(`chmod 3770 ${mirror}`);
   chmodSync(mirror, 0o3770);
   expect((await examined(directory.path, {})).stdout).not.toContain('chmod 3770');
-});
-
-describe('before the first start the doctor asks the service, and makes no file', () => {
-  async function asked(more: Record<string, unknown>, change: (sandbox: Sandbox) => void = () => undefined) {
-    using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, key: canary.key });
-    change(sandbox);
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, sandbox.url, more), { mode: 0o600 });
-    const env = { CATALOGUED_API_KEY: canary.key };
-    const { code, stdout } = await runHere(['--config', config, 'doctor'], { env });
-    expect(readdirSync(directory.path)).toEqual(['catalogued.yaml']);
-    return { code, stdout };
-  }
-  const own = { service: {} };
-
-  it('and finds that address, key and clock are right, and that a product can be read', async () => {
-    const { stdout } = await asked(own);
-    expect(stdout).toMatch(/^✓ +service +it answers, and accepts the key$/m);
-    expect(stdout).toMatch(/^✓ +clock /m);
-    expect(stdout).toMatch(/^✓ +one product +\d+ \(en, EUR\) can be read$/m);
-  });
-
-  it('and names a key that is refused', async () => {
-    const { code, stdout } = await asked({ service: { profile: { authorization: { scheme: 'Bearer' } } } });
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗ +service +it refuses \(401\)/m);
-  });
-
-  it('and a clock that is wrong', async () => {
-    const { stdout } = await asked(own, (sandbox) => sandbox.setQuirks({ clock_skew_ms: 600_000 }));
-    expect(stdout).toMatch(/^✗ +clock +\d+\.\d s behind the service$/m);
-  });
-
-  it('and a product that cannot be read', async () => {
-    const { stdout } = await asked(own, (sandbox) =>
-      sandbox.faults.add({ kind: 'garbage', path: '/v2/products/\\d+' }),
-    );
-    expect(stdout).toMatch(/^✗ +one product +\d+ \(en, EUR\) cannot be read/m);
-  });
 });

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
@@ -139,34 +139,5 @@ describe('catalogued held', () => {
         code: 64,
         stderr: 'Error: removals is now held\nTry: catalogued held --help\n',
       });
-  });
-
-  it('goes through a running daemon, with the same answers', async () => {
-    await using harness = await filledHarness();
-    hold(harness.mirror, harness.ids.slice(0, 8));
-    const daemon = harness.start('run');
-    await daemon.said('daemon started');
-    expect(await harness.run('held', 'approve', 'price')).toMatchObject(nothingHeld);
-    expect(await harness.run('held', 'reject', 'less')).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/^sale-status, .*kept/),
-    });
-    daemon.child.kill('SIGTERM');
-    const { code, stdout } = await daemon.ended;
-    expect(code).toBe(0);
-    expect(stdout).toContain('held claims decided by an operator');
-  });
-
-  it('ends with 75 where somebody holds the lock and no daemon answers', async () => {
-    await using harness = await filledHarness();
-    hold(harness.mirror, harness.ids.slice(0, 8));
-    const daemon = harness.start('run');
-    await daemon.said('daemon started');
-    daemon.child.kill('SIGSTOP');
-    rmSync(join(harness.mirror, '..', '..', 'state', 'admin.sock'));
-    expect(await harness.run('held', 'reject', 'less')).toMatchObject({ code: 75 });
-    daemon.child.kill('SIGCONT');
-    daemon.child.kill('SIGTERM');
-    await daemon.ended;
   });
 });

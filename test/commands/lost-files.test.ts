@@ -247,13 +247,6 @@ describe('a file that cannot be used', () => {
     expect(status).toEqual(await runHere(['--config', place.config, 'run']));
   });
 
-  it('is none where nothing was ever filled: status says to start the daemon', async () => {
-    using place = harness();
-    for (const path of [place.mirror, place.inbox]) gone(path);
-    const status = await runHere(['--config', place.config, 'status']);
-    expect(status).toMatchObject({ code: 65, stderr: expect.stringMatching(/there is no mirror at.*\nTry: start/) });
-  });
-
   /** An inbox that has another pair, sound in itself. */
   function other(inbox: string): void {
     gone(inbox);
@@ -269,18 +262,6 @@ describe('a file that cannot be used', () => {
     const before = bytesIn(place.directory);
     const refused = await runHere(['--config', place.config, 'repair']);
     expect(refused).toMatchObject({ code: 65, stderr: expect.stringContaining('is not a file of catalogued') });
-    expect(bytesIn(place.directory)).toEqual(before);
-  });
-
-  it('is only spoken of by repair --dry-run', async () => {
-    using place = harness();
-    pages(place.mirror);
-    const before = bytesIn(place.directory);
-    const said = await runHere(['--config', place.config, 'repair', '--dry-run']);
-    expect(said).toMatchObject({
-      code: 0,
-      stdout: expect.stringMatching(/would be set aside.*\nPaired.*\nNothing was changed/),
-    });
     expect(bytesIn(place.directory)).toEqual(before);
   });
 
@@ -373,13 +354,6 @@ describe('a running daemon', () => {
     await until(async () => (await ask(socket, '/readyz')).status === 200);
     daemon.child.kill('SIGTERM');
     expect(await daemon.ended).toMatchObject({ code: 0, stderr: '' });
-  });
-
-  it('keeps repair from its files', async () => {
-    using place = harness();
-    await using _ = await openMirroring(testMachine(), testConfig(place.directory, url));
-    const refused = await runHere(['--config', place.config, 'repair']);
-    expect(refused).toMatchObject({ code: 75, stderr: expect.stringContaining('another catalogued holds') });
   });
 
   it('beside a file whose pages are damaged is not healthy to doctor', async () => {

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { renderBody } from '../../src/commands/delivery-body.ts';
 import { main } from '../../src/commands/main.ts';
-import { exitCodes } from '../../src/errors.ts';
 import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
 import { outputs } from '../contract/outputs.ts';
@@ -94,33 +93,6 @@ describe('catalogued notifications', () => {
         [5, 2],
       ]);
     });
-  });
-
-  it('refuses what it cannot do, with the reason', async () => {
-    using test = harness();
-    for (const args of [['list'], ['show', '1'], ['replay', '--since', '1h'], ['replay', '--since', '1h', '--dry-run']])
-      expect(await test.run('notifications', ...args)).toMatchObject({
-        code: exitCodes.data,
-        stderr: expect.stringMatching(/^Error: there is no inbox at .*\nTry: /),
-      });
-    test.inbox(() => undefined);
-    expect(await test.run('notifications', 'list')).toMatchObject({
-      code: 0,
-      stdout: '0 deliveries received: 0 waiting, 0 applied, 0 superseded, 0 quarantined.\n',
-    });
-    expect(await test.run('notifications', 'show', '1')).toMatchObject({
-      code: exitCodes.usage,
-      stderr: 'Error: there is no delivery 1\nTry: see the existing ones with: catalogued notifications list\n',
-    });
-    for (const args of [
-      ['show', 'x'],
-      ['list', '--since', 'yesterday'],
-      ['list', '--since', '2026-02-31'],
-      ['list', '--limit', '0'],
-      ['list', '--state', 'lost'],
-      ['replay'],
-    ])
-      expect((await test.run('notifications', ...args)).code, args.join(' ')).toBe(exitCodes.usage);
   });
 });
 

@@ -74,24 +74,6 @@ it('each table of a report has its columns in one order, and the cells belong to
   ]);
 });
 
-it('each part of a report has its sentences, also where there is nothing to list', () => {
-  expect(partsOf(report).map(({ title, says }) => [title, says.length])).toEqual([
-    ['Products', 0],
-    ['Prices', 2],
-    ['Images and their licences', 3],
-    ['Sold without a subscription', 2],
-    ['Outdated data shown', 1],
-    ['Wrong at checkout', 3],
-    ['Searches in vain', 2],
-  ]);
-  const none = { added: [], returned: [], withdrawn: [], closed: [], reopened: [] };
-  const empty = partsOf({ ...report, products: none, fruitless_searches: null });
-  expect([empty[0], empty[6]].map((part) => [part?.says, part?.tables])).toEqual([
-    [['Nothing came, went, closed or opened.'], []],
-    [['Not known: the inbox, where they are counted, cannot be read by this user.'], []],
-  ]);
-});
-
 it('images that were taken down are counted as in the audit, also those that are back', () => {
   const [gone] = report.images.went;
   if (gone === undefined) throw new Error('no image went');

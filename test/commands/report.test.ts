@@ -1,6 +1,5 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import type { WeekReport } from '../../src/domain/week/report.ts';
@@ -122,26 +121,6 @@ describe('catalogued report --week', () => {
       images: { went: [] },
       fruitless_searches: [],
     });
-  });
-
-  it('tells what the week before had, where all of it is known', async () => {
-    const { run, json, harness, directory } = week;
-    const { mirror, inbox } = harness.daemon;
-    const ago = (days: number) => Date.now() - days * day;
-    const db = new Database(mirror.path);
-    const filled_at = mirror.filledAt();
-    db.exec(`UPDATE _mirror SET filled_at = ${ago(20)}`);
-    db.exec(
-      `INSERT INTO _change (at, product_id, kind, detail, total_bytes) VALUES (${ago(8)}, 1, 'product_withdrawn', '{}', 0)`,
-    );
-    inbox.searches.add(Math.floor(ago(8) / day), new Map([['southern', 6]]), 10);
-    expect((await json()).week_before).toMatchObject({ withdrawn: 1, closed: 0, searches_in_vain: 6 });
-    expect((await run()).out).toMatch(/^Withdrawn +1 {2}\(week before 1\) +no longer offered$/m);
-    const file = join(directory, 'compared.html');
-    await run('--html', file);
-    expect(readFileSync(file, 'utf8')).toContain('<small>week before: 6</small>');
-    db.exec(`UPDATE _mirror SET filled_at = ${filled_at}; DELETE FROM _change WHERE at < ${ago(7)}`);
-    db.close();
   });
 
   it('as HTML is one document that loads and runs nothing, with whatever strangers wrote as text', async () => {

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { instant, systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { startCli } from '../fakes/run-cli.ts';
@@ -83,23 +83,6 @@ it('--wait ends with 69 beside a daemon whose key the service refuses', async ()
   });
 });
 
-it('--wait ends with 69 beside a daemon that has not reached the service for two minutes', async () => {
-  using directory = temporaryDirectory();
-  const { path: cwd } = directory;
-  const sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, sandbox.url));
-  const args = ['--config', config, 'resync', '--all', '--wait'];
-  await sandbox[Symbol.asyncDispose]();
-  // The daemon's clock is behind by two minutes, so the command sees an outage that long at once.
-  const clock = { ...systemClock, now: () => instant(systemClock.now() - 120_000) };
-  await using _daemon = await startDaemon(testMachine({ clock }), testConfig(cwd, sandbox.url));
-  expect(await runHere(args)).toMatchObject({
-    code: 69,
-    stderr: expect.stringContaining('the service cannot be reached'),
-  });
-});
-
 it('asked for again while it runs, a resync reads everything again, and the first one ends with what it has read', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
@@ -121,21 +104,4 @@ it('asked for again while it runs, a resync reads everything again, and the firs
   expect(sandbox.calls.counts().calls).toBeGreaterThanOrEqual(12);
   daemon.child.kill('SIGTERM');
   await daemon.ended;
-});
-
-it('--wait ends with 69 and names what is held', async () => {
-  using directory = temporaryDirectory();
-  const { path: cwd } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 24 });
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, sandbox.url));
-  const run = (...args: string[]) => runHere(['--config', config, 'resync', ...args, '--wait']);
-  expect((await run('--all')).code).toBe(0);
-  sandbox.faults.add({ kind: 'no-dates' });
-  const { code, stderr } = await run('--availability');
-  expect(code).toBe(69);
-  expect(stderr).toMatch(
-    /records could not be refreshed; held: .*near-dates, near dates all sold out: \d+ of \d+ records/,
-  );
-  expect(stderr).toContain('catalogued held approve KIND');
 });

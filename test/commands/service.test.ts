@@ -63,15 +63,6 @@ describe('service install', () => {
     expect(config.mirror.path).toBe('/var/lib/catalogued/mirror.db');
   });
 
-  it('leaves a configuration alone that is there, and renews the unit', () => {
-    const files = [...textsOf().files.values()];
-    expect(files.map(({ path, write }) => [path, write])).toEqual([
-      ['/etc/sysusers.d/catalogued.conf', 'always'],
-      ['/etc/systemd/system/catalogued.service', 'always'],
-      ['/etc/catalogued/catalogued.yaml', 'once'],
-    ]);
-  });
-
   it('--print shows every file and command, and needs no root and no systemd', async () => {
     const { code, stdout } = await runHere(['service', 'install', '--base-url', 'https://t.example', '--print']);
     expect(code).toBe(0);

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startBrowser } from '../fakes/browser.ts';
 import { type DemoShop, startDemoShop } from '../fakes/demo-shop.ts';
-import { needs } from '../fakes/needs.ts';
 
 /* The demo's shop beside a live daemon: its answers. Its buttons and forms are used in clicks.test.ts. */
 
@@ -69,13 +67,6 @@ describe('the shop', () => {
     expect(await demo.reader.order({ ...report, time: order.time })).toMatchObject({ repeated: true });
   });
 
-  it('orders nothing at a price that was not shown', async () => {
-    const wanted = { ...fieldsOf(await productPage(), '/check'), count: '1', price: '1' };
-    const { html } = await post('/order', wanted);
-    expect(html).toContain('The offer has changed');
-    expect(html).not.toContain('Ordered');
-  });
-
   it.each(['/product/1', '/product/x', '/nothing'])('answers %s with 404', async (path) => {
     expect((await fetch(new URL(path, demo.url))).status).toBe(404);
   });
@@ -104,30 +95,5 @@ describe('a press of a button', () => {
       expect(status).toBe(400);
       expect(html).toMatch(/<h1>There is no such (button|product, or no such date)\.<\/h1>/);
     }
-  });
-
-  it('twice at once is pressed and undone', async () => {
-    const price = () => demo.sandbox.products().find(({ id }) => id === product_id)?.price;
-    const before = price();
-    const press = () => demo.breaking.press('price', { product_id, date });
-    await Promise.all([press(), press()]);
-    expect(price()).toBe(before);
-  });
-});
-
-describe('in a browser', needs('chromium'), () => {
-  it('the shop searches as one types, and offends against nothing', async () => {
-    await using tab = await startBrowser();
-    await tab.open(demo.url);
-    const heading = await tab.value<string>(`new Promise((resolve) => {
-      const search = document.querySelector('input[type=search]');
-      new MutationObserver(() => resolve(document.querySelector('h1').textContent)).observe(document.body, { childList: true, subtree: true });
-      search.value = 'musem';
-      search.dispatchEvent(new Event('input', { bubbles: true }));
-    })`);
-    expect(heading).toMatch(/“musem”/);
-    await tab.open(`${demo.url}product/${product_id}?date=${date}`);
-    expect(await tab.value('document.images[0].decode().then(() => document.images[0].naturalWidth)')).toBe(500);
-    expect(tab.console()).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { constants } from 'node:os';
@@ -113,26 +113,5 @@ describe('SIGTERM ends a start', () => {
     await goOn();
     await running.said('daemon started');
     await running.end('SIGKILL');
-  });
-
-  it('while it makes a backup before an upgrade, and leaves no half of it', async () => {
-    await using stack = new AsyncDisposableStack();
-    const { cwd, start } = held(stack);
-    putFiles('1.0.0', join(cwd, 'mirror/mirror.db'));
-    mkdirSync(join(cwd, 'backup'), { mode: 0o700 });
-    const running = start();
-    await running.said('backup before the upgrade begins');
-    running.child.kill('SIGTERM');
-    const { stdout } = await running.ended;
-    expect(stdout).not.toContain('daemon started');
-    expect(readdirSync(join(cwd, 'backup')).filter((name) => name.startsWith('.'))).toEqual([]);
-  });
-
-  it('as soon as the daemon has started in order: it drains, and its code is 0', async () => {
-    await using stack = new AsyncDisposableStack();
-    const running = held(stack).start();
-    await running.said('daemon started');
-    running.child.kill('SIGTERM');
-    expect(await running.ended).toMatchObject({ code: 0, stderr: '' });
   });
 });

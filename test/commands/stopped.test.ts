@@ -1,15 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, renameSync, watch, writeFileSync } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { Stopped, type StopSignal } from '../../src/errors.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { enlarge } from '../backup/hosts.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -116,71 +111,6 @@ describe('a command that a signal stops says so, and what was finished:', () => 
     await asked(check);
     const { stdout, stderr } = await stoppedBy(check, signal);
     expect({ stdout, tries: stderr.includes('Try: ask again before the order') }).toEqual({ stdout: '', tries: true });
-  });
-
-  it('probe alone, at its first call', async () => {
-    const { asked, start, hang } = stage;
-    hang();
-    const probe = start(['probe']);
-    await asked(probe);
-    const { stdout, stderr } = await stoppedBy(probe, 'SIGTERM');
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(/: 0 of at most 40 calls were answered; a probe stores nothing\n$/);
-  });
-
-  it('restore, while it verifies the backup: nothing was changed', async () => {
-    const { cwd, start } = stage;
-    expect((await start(['backup']).ended).code).toBe(0);
-    const { stdout } = await start(['backup', '--list', '--json']).ended;
-    const [{ backup }] = (JSON.parse(stdout) as { backups: [{ backup: string }] }).backups;
-    const manifest = join(backup, 'manifest.json');
-    const text = readFileSync(manifest);
-    renameSync(manifest, `${manifest}.kept`);
-    execFileSync('mkfifo', [manifest]);
-    const before = readFileSync(join(cwd, 'mirror', 'mirror.db'));
-    const restore = start(['restore', backup]);
-    // Opens once the command reads its manifest, which holds it up until all is written.
-    const pipe = await open(manifest, 'w');
-    restore.child.kill('SIGTERM');
-    await pipe.writeFile(text);
-    await pipe.close();
-    const ended = await restore.ended;
-    expect(ended.code).toBe(143);
-    expect(ended.stderr).toMatch(
-      /^Error: stopped by SIGTERM before it was done: nothing was changed\nTry: catalogued restore /,
-    );
-    expect(readFileSync(join(cwd, 'mirror', 'mirror.db')).equals(before)).toBe(true);
-  });
-
-  it('database, before the server answers', async () => {
-    const { start } = stage;
-    const server = createServer();
-    stack.adopt(server, (each) => void each.close());
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const check = start(['database', 'check'], { CATALOGUED_DATABASE_URL: `postgres://reader@127.0.0.1:${port}/shop` });
-    await once(server, 'connection');
-    await stoppedBy(check, 'SIGINT');
-  });
-
-  it('backup: no half of it is left', async () => {
-    const { cwd, start } = stage;
-    enlarge(join(cwd, 'mirror', 'mirror.db'), 60);
-    const elsewhere = join(cwd, 'elsewhere');
-    execFileSync('mkdir', ['-m', '700', elsewhere]);
-    const watching = new AbortController();
-    const begun = new Promise<void>((resolve) => {
-      watch(elsewhere, { signal: watching.signal }, (_, name) => {
-        if (name?.startsWith('.backup.') === true) resolve();
-      });
-    });
-    const backup = start(['backup', elsewhere]);
-    await begun;
-    watching.abort();
-    const { stdout } = await stoppedBy(backup, 'SIGTERM');
-    expect(stdout).toBe('');
-    expect(execFileSync('ls', ['-A', elsewhere]).toString()).toBe('');
   });
 
   it.each([

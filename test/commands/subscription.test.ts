@@ -18,7 +18,7 @@ import { readsOf } from '../../src/sqlite/statements.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { rsaPem } from '../fakes/signing-keys.ts';
-import { payloadOf, type SubscriptionService, subscriptionService } from '../fakes/subscription-service.ts';
+import { type SubscriptionService, subscriptionService } from '../fakes/subscription-service.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { testMachine } from '../fakes/test-machine.ts';
@@ -158,29 +158,6 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
     expect(JSON.parse((await at.run('list', '--json')).out)).toMatchObject({ waiting: [], uncovered: { count: 0 } });
   });
 
-  it('reactivates and rotates by the id of a declaration', async () => {
-    await using at = await begin();
-    await at.run('apply');
-    const held = at.service.held.get('these');
-    if (held !== undefined) held.status = 'degraded';
-    const before = held?.callback_url;
-    expect(await at.run('show', 'these')).toMatchObject({
-      code: 1,
-      out: expect.stringContaining('Differs: status: degraded'),
-    });
-    expect(await at.run('reactivate', 'these')).toMatchObject({ code: 0, out: 'these reactivated.\n' });
-    expect(await at.run('rotate')).toMatchObject({
-      code: 0,
-      out: 'these has a new callback address.\nsold has a new callback address.\n',
-    });
-    expect(at.service.held.get('these')).toMatchObject({ status: 'active' });
-    expect(payloadOf(at.service.puts().at(-2)?.body ?? '').callback_url).not.toBe(before);
-    expect(await at.run('rotate', 'those')).toMatchObject({
-      code: 64,
-      error: { message: 'no subscription those is declared' },
-    });
-  });
-
   it('names what the service refuses (69)', async () => {
     await using at = await begin();
     at.service.verify = () => ({ status: 400, error_code: 'payload_decode_error' });
@@ -195,55 +172,6 @@ describe.each(['a daemon', 'no daemon'] as const)('with %s', (running) => {
       code: 1,
       out: expect.stringMatching(/^The last attempt: refused: /m),
     });
-  });
-
-  it('has a doctor who finds everything right, once what is declared is applied', async () => {
-    await using at = await begin({ subscriptions: [these] });
-    await at.run('apply');
-    const { out } = await at.doctor('--json');
-    const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; found: string }[] };
-    const verdicts = Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
-    expect(verdicts).toEqual({
-      configuration: 'ok',
-      credentials: 'ok',
-      adapter: 'ok',
-      'signing key': 'ok',
-      'mirror directory': 'ok',
-      mirror: 'ok',
-      inbox: 'ok',
-      'state directory': 'ok',
-      'disk space': 'ok',
-      SQLite: 'ok',
-      'public address': 'ok',
-      'storefront interface': 'skipped',
-      'allow-list': 'skipped',
-      daemon: running === 'a daemon' ? 'ok' : 'skipped',
-      service: 'ok',
-      clock: 'ok',
-      subscriptions: 'ok',
-      ...(running === 'a daemon' ? {} : { 'time zones': 'ok' }),
-      receiver: 'skipped',
-    });
-    expect(out).toMatch(/public key is SHA256:/);
-    const text = await at.doctor();
-    expect(text).toMatchObject({
-      code: 0,
-      out: expect.stringMatching(/^✓ +service +it answers, and accepts the key$/m),
-    });
-  });
-
-  it('has a doctor who says what is wrong, and what to do', async () => {
-    await using at = await begin({
-      receiver: { public_url: 'https://partner.example/hooks', allow: ['192.0.2.1'] },
-      signing: {},
-    });
-    at.service.skew = 90_000;
-    const { code, out } = await at.doctor();
-    expect(code).toBe(1);
-    expect(out).toMatch(/^✗ +signing key +not set, and subscriptions are declared\n +→ set signing\.key_file/m);
-    expect(out).toMatch(/^✗ +allow-list +receiver.allow could only ever match the proxy: .*\n +→ .*trusted_proxies/m);
-    expect(out).toMatch(/^✗ +clock +\d+\.\d s behind the service/m);
-    expect(out).toMatch(/^✗ +subscriptions +these: not there.*\n.*subscription apply/m);
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { table, widthOf } from '../../src/commands/terminal/table.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
-import { runHere } from '../fakes/run-here.ts';
 
 const rows = [
   ['https://example.com/a/very/long/address', 'it was refused, and is tried again in an hour', '12'],
@@ -39,23 +38,6 @@ it('the width is what COLUMNS says, through a pipe too, else the terminal has, e
   expect(ask({}, {})).toBe(Number.POSITIVE_INFINITY);
   for (const nonsense of ['', '0', '-3', 'wide', '1.5'])
     expect(ask({ COLUMNS: nonsense }, {})).toBe(Number.POSITIVE_INFINITY);
-});
-
-it('commands mind COLUMNS through a pipe, and JSON does not', async () => {
-  const lengths = (text: string) => Math.max(...text.split('\n').map((line) => line.length));
-  const show = (...args: string[]) => runHere(['config', 'show', '--defaults', ...args], { env: { COLUMNS: '60' } });
-  const { stdout } = await show();
-  expect(lengths(stdout)).toBeLessThanOrEqual(60);
-  expect(lengths((await runHere(['config', 'show', '--defaults'])).stdout)).toBeGreaterThan(60);
-  expect(lengths((await show('--json')).stdout)).toBeGreaterThan(60);
-});
-
-it('nothing is coloured, so NO_COLOR and FORCE_COLOR decide nothing', async () => {
-  for (const env of [{}, { FORCE_COLOR: '1' }, { NO_COLOR: '1' }])
-    for (const args of [['--help'], ['config', 'show', '--defaults'], ['status', '--help'], ['nonsense']]) {
-      const { stdout, stderr } = await runHere(args, { env });
-      expect(`${stdout}${stderr}`).not.toContain('\u001b');
-    }
 });
 
 it('a name that is too long for its column is broken where it has a joint, and a heading stays whole', () => {

@@ -76,12 +76,4 @@ describe('in 80 columns', () => {
     expect(stdout).toMatch(/^ *\d+ .* \d{4}-\d{2}-\d{2} \d{2}:\d{2} .*\d{2}:\d{2}$/m);
     expect(stdout).not.toMatch(/specification|§/);
   });
-
-  it('says upgrade --check without a mirror what is missing, in one line and without a stack', async () => {
-    using directory = temporaryDirectory();
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, 'http://127.0.0.1:1'));
-    const { code, stderr } = await runHere(['--config', config, 'upgrade', '--check']);
-    expect({ code, stderr }).toEqual({ code: 65, stderr: expect.stringMatching(/^Error: .*\nTry: .*\n$/) });
-  });
 });

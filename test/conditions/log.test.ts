@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -58,45 +57,6 @@ it('an outage that a failed check met, with nothing due, ends in the log when it
   expect(said(harness)).toEqual([began, ended]);
 });
 
-it('an outage that is over is not logged as begun, however long ago it was seen last', async () => {
-  await using harness = await filled();
-  const { clock, sandbox, daemon } = harness;
-  const look = async (after: number) => {
-    await harness.drive(clock.sleep(after * second));
-    await harness.drive(daemon.conditions.lookForService(daemon.status.shown, new AbortController().signal));
-  };
-  await sandbox.setReachable('no');
-  // Seen at once and after 6 s. The service is back before the next attempt is due, and before 10 s have passed.
-  await look(11);
-  await look(6);
-  await harness.drive(clock.sleep(second));
-  await sandbox.setReachable('yes');
-  await look(3);
-  expect(said(harness)).toEqual([]);
-  await look(10);
-  expect(said(harness)).toEqual([]);
-  // Control: one that lasts is logged once those seconds have passed.
-  await sandbox.setReachable('no');
-  await look(11);
-  await look(6);
-  await look(4);
-  expect(said(harness)).toEqual([began]);
-});
-
-it('a condition that cannot be noted in the inbox is logged once when it begins and once when it ends', async () => {
-  await using harness = await filled();
-  const { clock, sandbox, daemon } = harness;
-  const inbox = new Database(daemon.config.mirror.inbox_path);
-  inbox.exec("CREATE TRIGGER refuse BEFORE INSERT ON condition_period BEGIN SELECT RAISE(ABORT, 'refused'); END");
-  await sandbox.setReachable('no');
-  await harness.liveUntil(clock.now() + 3 * minute, 5 * second);
-  await sandbox.setReachable('yes');
-  await harness.liveUntil(clock.now() + 2 * minute, 5 * second);
-  expect(inbox.prepare('SELECT count(*) FROM condition_period').pluck().get()).toBe(0);
-  inbox.close();
-  expect(said(harness)).toEqual([began, ended]);
-});
-
 it('a condition that goes on over a restart is not announced again, and ends with one line', async () => {
   await using harness = await filled();
   const { clock, sandbox } = harness;
@@ -109,29 +69,5 @@ it('a condition that goes on over a restart is not announced again, and ends wit
   expect((await harness.daemon.status.shown()).conditions[0]?.since).toBeLessThan(from + minute);
   await sandbox.setReachable('yes');
   await harness.liveUntil(clock.now() + minute, 5 * second);
-  expect(said(harness)).toEqual([began, ended]);
-});
-
-it('an outage that begins soon after a restart is not the one before it, which had ended', async () => {
-  await using harness = await filled();
-  const { clock, sandbox } = harness;
-  await sandbox.setReachable('no');
-  await harness.liveUntil(clock.now() + minute, 5 * second);
-  await harness.restart({ meanwhile: () => sandbox.setReachable('yes') });
-  await harness.liveUntil(clock.now() + 20 * second, 5 * second);
-  const from = clock.now();
-  await sandbox.setReachable('no');
-  await harness.liveUntil(clock.now() + minute, 5 * second);
-  expect(said(harness)).toEqual([began, ended, began]);
-  expect((await harness.daemon.status.shown()).conditions[0]?.since).toBeGreaterThanOrEqual(from);
-});
-
-it('a condition that ended while no process ran ends with one line after the restart', async () => {
-  await using harness = await filled();
-  const { clock, sandbox } = harness;
-  await sandbox.setReachable('no');
-  await harness.liveUntil(clock.now() + minute, 5 * second);
-  await harness.restart({ meanwhile: () => sandbox.setReachable('yes') });
-  await harness.liveUntil(clock.now() + 5 * minute, 5 * second);
   expect(said(harness)).toEqual([began, ended]);
 });

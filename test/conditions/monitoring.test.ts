@@ -146,21 +146,4 @@ describe('the dashboard for Grafana', () => {
     expect(asked.flatMap(metricsIn).filter((name) => !known.has(name))).toEqual([]);
     for (const expr of asked) expect(expr.match(/instance=~"\$instance"/g)?.length, expr).toBe(metricsIn(expr).length);
   });
-
-  it('says of each panel what it shows, and none covers another', () => {
-    const taken = new Set<string>();
-    for (const { title, description, gridPos } of panels) {
-      expect(
-        [title, description].every((each) => /^[A-Z0-9].{3,}/.test(each)),
-        title,
-      ).toBe(true);
-      const { x = 0, y = 0, w = 0, h = 0 } = gridPos;
-      expect(x + w).toBeLessThanOrEqual(24);
-      for (let column = x; column < x + w; column += 1)
-        for (let row = y; row < y + h; row += 1) {
-          expect(taken.has(`${column} ${row}`), title).toBe(false);
-          taken.add(`${column} ${row}`);
-        }
-    }
-  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { knownNames } from '../../src/config/keys.ts';
-import { configPath, loadConfig, parseConfig } from '../../src/config/load.ts';
+import { loadConfig, parseConfig } from '../../src/config/load.ts';
 import { leftNames } from '../../src/config/problems.ts';
 import { configText, problemsOf } from './check.ts';
 
@@ -104,12 +104,6 @@ test('the problems of the file come first, then those of the environment', () =>
 test('a bad value from the environment is not blamed on the file', () => {
   const problems = problemsOf(configText('log: { level: info }'), { CATALOGUED_LOG__LEVEL: 'loud' });
   expect(problems).toEqual([expect.stringMatching(/^CATALOGUED_LOG__LEVEL: found "loud"/)]);
-});
-
-test('the file is the one of --config, else of CATALOGUED_CONFIG, else in the working directory', () => {
-  const env = { CATALOGUED_CONFIG: 'variable.yaml' };
-  expect([configPath('option.yaml', env), configPath(undefined, env)]).toEqual(['option.yaml', 'variable.yaml']);
-  expect(configPath(undefined, {})).toMatch(/catalogued\.yaml$/);
 });
 
 describe('a key that has left the file', () => {

@@ -116,21 +116,6 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
     const unread = keys().filter((key) => !readers.read.has(key) && !readers.copied.has(key));
     expect(unread).toEqual(Object.keys(startersAlone));
   });
-
-  it('keys that are only copied with all beside them are the own cadences of categories, laid over the general ones, and names of the profile that the adapter reads', () => {
-    const onlyCopied = keys().filter((key) => !readers.read.has(key) && readers.copied.has(key));
-    const forAdapter = onlyCopied.filter((key) => readers.copied.get(key) === 'upstream/adapter/service-asker.ts');
-    expect(forAdapter).not.toEqual([]);
-    const adapter = readFileSync(new URL('../../src/upstream/adapter/standard.ts', import.meta.url), 'utf8');
-    for (const key of forAdapter) {
-      expect(key).toMatch(/^service\.profile\./);
-      expect(adapter).toMatch(new RegExp(`\\b${key.split('.').at(-1)}\\b`));
-    }
-    const copied = onlyCopied.filter((key) => !forAdapter.includes(key));
-    const own = ['products', 'checkout_information', 'variants', 'product_detail', 'images'];
-    expect(copied).toEqual(own.map((name) => `categories.0.cadence.${name}`));
-    expect(copied.map((key) => readers.copied.get(key))).toEqual(own.map(() => 'daemon/policy.ts'));
-  });
 });
 
 it('a key that nothing reads, one that is only checked and one that is only copied are told from a key that is read (control)', () => {

@@ -208,13 +208,6 @@ test('an empty variable is no key', () => {
   );
 });
 
-test('everything that is wrong with the secrets is told at once', () => {
-  using at = harness(write(key, 0o644), 'signing: { key_file: /nowhere/key.pem }\nadmin: { listen: "127.0.0.1:8481" }');
-  const refusal = refusalOf(() => loadAll({ file: at.file, env: {} }));
-  expect(refusal).toMatchObject({ exitCode: 78, message: '3 secrets cannot be used:' });
-  expect(refusal?.details).toHaveLength(3);
-});
-
 test('a signing key may have several lines', () => {
   using at = harness(write(key), '');
   const pem = rsaPem('pkcs8');
@@ -240,13 +233,6 @@ describe('a signing key that cannot sign is refused in one line', () => {
     });
     expect(refusal?.details).toEqual([]);
   });
-});
-
-test('a key put where the name of its file belongs is not repeated', () => {
-  using at = harness(() => {});
-  writeFileSync(at.file, `service: { base_url: https://api.example.com, api_key_file: ${key} }`);
-  const refusal = refusalOf(() => loadAll({ file: at.file, env: {} }));
-  expect(refusal?.message).toBe('service.api_key_file: there is no such file');
 });
 
 test('a secret shows its fingerprint wherever it is printed', () => {

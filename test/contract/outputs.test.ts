@@ -5,31 +5,14 @@ import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';
-import { everyCommand, throughPipe } from '../fakes/every-command.ts';
-import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { outputs } from './outputs.ts';
 
-/** Commands whose JSON is the configuration, which has a schema of its own. */
-const configuration = ['config check', 'config show'];
-
 /** They need a daemon, a subscription, a delivery or a backup. */
 const elsewhere = ['check', 'jobs', 'jobs run', 'notifications show', 'probe', 'reload', 'restore', 'subscription apply', 'subscription show']; // biome-ignore format: a list
-
-it('each command that prints JSON is named in the contract', async () => {
-  const unnamed: string[] = [];
-  const promised = Object.keys(outputs);
-  for (const command of await everyCommand()) {
-    const name = command.join(' ');
-    const { stdout } = await runHere([...command, '--help'], { env: throughPipe });
-    if (!/^ +(?:-\w, )?--json\b/m.test(stdout) || configuration.includes(name)) continue;
-    if (!promised.some((each) => each === name || each.startsWith(`${name} `))) unnamed.push(name);
-  }
-  expect(unnamed).toEqual([]);
-});
 
 it('what commands print with --json has the fields of the contract, and no others', async () => {
   using place = temporaryDirectory();
