@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { canary } from '../fakes/canary.ts';
 import { needs } from '../fakes/needs.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { readFeed } from './feed-reader.ts';
@@ -159,5 +160,29 @@ describe('two instances', needs('postgres', 'time'), () => {
     print({ restarts: rounds.restarts, answers: [...posts.answers], most: most() });
     expect(posts.answers.get(503)).toBeGreaterThan(0);
     await nothingIsLost(posts);
+  });
+
+  it('pass on to the leader what one that stands by is asked', { timeout: longest }, async () => {
+    const ask = (instance: Instance, path: string, headers = { authorization: `Bearer ${canary.admin}` }) =>
+      fetch(`${instance.admin}${path}`, { headers });
+    const [own, passed] = await Promise.all([leader, other].map((each) => ask(each, '/v1/held')));
+    expect(passed?.status).toBe(200);
+    expect(await passed?.json()).toEqual(await own?.json());
+    expect((await ask(other, '/v1/held', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect(await (await ask(other, '/metrics')).text()).toContain('\ncatalogued_standby_ready 1\n');
+    const job = await fetch(`${other.admin}/v1/resync`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${canary.admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ dry_run: true, resources: ['products'] }),
+    });
+    expect(await job.json()).toMatchObject({ job_id: null });
+    await leader.kill();
+    const check = await fetch(`${other.admin}/v1/check`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${canary.admin}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ product_id: 1, date: '2026-11-23', deadline_ms: 300 }),
+    });
+    expect(check.status).toBe(503);
+    expect(await check.json()).toMatchObject({ error: 'no-leader' });
   });
 });

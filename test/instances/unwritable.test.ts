@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { needs } from '../fakes/needs.ts';
@@ -45,5 +46,17 @@ describe('a leader whose files cannot be written', needs('postgres', 'time'), ()
     expect(await missingInDatabase(at.database, posts.acknowledged)).toEqual([]);
     lock[Symbol.dispose]();
     await leader.standsBy();
+  });
+
+  it('leads on and is not ready where none stands by (control)', async () => {
+    await using at = await stage({ products: 12 });
+    const leader = await leading(at);
+    await leader.ready();
+    using _ = lockOut(leader);
+    await expect.poll(() => readyz(leader), patient).toBe(503);
+    await setTimeout(5000);
+    const [row] = await at.database.query<{ name: string; holder: string | null }>('SELECT name, holder FROM _leader');
+    expect(row).toEqual({ name: leader.name, holder: expect.any(String) });
+    expect(leader.output()).not.toContain('it resigns');
   });
 });
