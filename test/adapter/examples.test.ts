@@ -108,15 +108,6 @@ describe('the example', () => {
     expect(await subscriptions.put(request, never)).toMatchObject(expected);
   });
 
-  it('may name its types: catalogued/adapter exports them, from a file that needs no other', () => {
-    const text = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
-    const { exports } = JSON.parse(text('package.json')) as { exports: Record<string, object> };
-    expect(exports['./adapter']).toEqual({ types: './dist/domain/service/adapter.d.ts' });
-    const { files } = JSON.parse(text('.types.json')) as { files: string[] };
-    expect(files).toContain('src/domain/service/adapter.ts');
-    expect(text('src/domain/service/adapter.ts')).not.toMatch(/^import /m);
-  });
-
   it('of a row in docs/service.md has the members that probe looks for', () => {
     const rows = Object.entries(rowShapes).map(([kind, shape]) => {
       const [of, ...rest] = kind.split(' ');

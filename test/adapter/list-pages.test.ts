@@ -87,12 +87,6 @@ describe('a list whose pages have numbers', () => {
     return { asked, ask };
   };
 
-  it('takes one call a page', async () => {
-    const { ask, asked } = numbered();
-    expect(await entries(new ListPages('numbered').read(list, 7, ask))).toEqual([7]);
-    expect(asked).toEqual([7]);
-  });
-
   it('takes one call more, once, where its first page has to show that', async () => {
     const { ask, asked } = numbered();
     const pages = new ListPages('perhaps chained');

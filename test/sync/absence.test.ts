@@ -148,15 +148,6 @@ describe('a product that the service no longer offers', () => {
 });
 
 describe('a list that lies', () => {
-  it('(one product left out, though it can be read) withdraws nothing, however often', async () => {
-    await using harness = await filled(lean);
-    const left = first(harness);
-    harness.sandbox.world.hide(({ id }) => id === left.id);
-    await lives(harness, 9 * hour);
-    expect(visible(harness)).toBe(products);
-    expect(absence(harness, left)).toMatchObject({ answer: 'there' });
-  });
-
   it.each([
     ['empty', () => true],
     ['halved', ({ id }: { id: number }) => id % 2 === 0],

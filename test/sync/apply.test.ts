@@ -6,7 +6,7 @@ import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { needs } from '../fakes/needs.ts';
-import { makeDue, withdraw } from '../fakes/planted.ts';
+import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
@@ -132,15 +132,6 @@ describe('a notification that a product is closed', () => {
     ]);
   });
 
-  it('and then open, before a read could see it closed, is over with the read after the second notification', async () => {
-    await using test = await filled();
-    const [id = 0] = test.ids;
-    await test.post(notificationOf(id, disabled(words)), 30_000);
-    expect(test.product(id)).toMatchObject({ sellable: 0 });
-    await test.post(notificationOf(id, enabled), 2 * minute);
-    expect(test.product(id)).toMatchObject({ sellable: 1 });
-  });
-
   it('and open, in one delivery, leaves it off sale until one read tells', async () => {
     await using test = await filled();
     const [id = 0] = test.ids;
@@ -161,31 +152,6 @@ describe('a notification that a product is closed', () => {
     expect(test.product(id)).toMatchObject({ sellable: 0 });
     await test.live(minute);
     expect(test.product(id)).toMatchObject({ sellable: 1, sale_status: 'enabled', disabled_reason: null });
-  });
-
-  it('is relisted twelve minutes after that notification where its read comes from a cache', async () => {
-    await using test = await filled();
-    const [id = 0] = test.ids;
-    test.sandboxed(id).status = 'unavailable';
-    await test.post(notificationOf(id, disabled(words)), hour);
-    // Of one product the sandbox's caches answer as it was half as long ago.
-    test.harness.sandbox.setQuirks({ cached_ms: 20 * minute });
-    test.sandboxed(id).status = 'available';
-    await test.post(notificationOf(id, enabled), 11 * minute);
-    expect(test.product(id)).toMatchObject({ sellable: 0, sale_status: 'disabled' });
-    await test.live(2 * minute);
-    expect(test.product(id)).toMatchObject({ sellable: 1, sale_status: 'enabled' });
-  });
-
-  it('is known to be closed after a restart, and its reads go on', async () => {
-    await using test = await filled();
-    const [id = 0] = test.ids;
-    await test.post(notificationOf(id, disabled(words)));
-    await test.harness.restart();
-    expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'notification' });
-    expect(await test.apply()).toEqual({ applied: 0, superseded: 0, quarantined: 0 });
-    await test.live(13 * minute);
-    expect(test.product(id)).toMatchObject({ sellable: 1 });
   });
 });
 
@@ -209,24 +175,6 @@ describe('closures of one product', () => {
       await test.post(notificationOf(id, updated(), disabled(words)), 3000);
     const detail = test.harness.record(id, 'product_detail');
     expect(detail?.failures).toBe(5);
-  });
-
-  it('leave a read that fails asked for by them, unlike one that was due', async () => {
-    await using test = await filled();
-    const [notified = 0, due = 0] = test.ids;
-    const detail = (product_id: number) => test.harness.record(product_id, 'product_detail');
-    test.harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/products/(${notified}|${due})\\?` });
-    const own = { resource: 'product_detail', product_id: due, edition: 'en', part: 0 } as const;
-    makeDue(test.harness, [own], { at: test.harness.clock.now(), reason: 'cadence-elapsed' });
-    await test.post(notificationOf(notified, updated()), minute);
-    const reasons = [notified, due].map((id) => {
-      const { due_reason, failures = 0 } = detail(id) ?? {};
-      return [due_reason, failures > 0];
-    });
-    expect(reasons).toEqual([
-      ['notified', true],
-      ['retry', true],
-    ]);
   });
 
   it('end when it is withdrawn: they count no more among those that wait', async () => {
@@ -394,29 +342,6 @@ describe('a notification of changed details', () => {
     expect(reads).toBe(2);
   });
 
-  it('keeps its lane and reason when the list makes its read due earlier', async () => {
-    await using test = await filled();
-    const [notified = 0, closed = 0, swept = 0] = test.ids;
-    const { mirror, clock } = test.harness.daemon.ports;
-    const own = { resource: 'product_detail', edition: 'en', part: 0 } as const;
-    const [now, later] = [clock.now(), instant(clock.now() + minute)];
-    mirror.transaction(() => {
-      mirror.schedule.records.setDue({ ...own, product_id: notified }, { at: later, reason: 'notified' });
-      mirror.schedule.records.setDue({ ...own, product_id: closed }, { at: later, reason: 'closure-unconfirmed' });
-      mirror.schedule.records.setDue({ ...own, product_id: swept }, { at: later, reason: 'cadence-elapsed' });
-      const selection = { kinds: [own], product_ids: [notified, closed, swept] };
-      mirror.schedule.records.bringForward(selection, now, 'list-entry-changed');
-    });
-    const plan = (product_id: number) =>
-      mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === own.resource);
-    expect(plan(notified)).toMatchObject({ lane: 'notification', due_reason: 'notified', due_at: now });
-    expect(plan(closed)).toMatchObject({ lane: 'notification', due_reason: 'closure-unconfirmed', due_at: now });
-    expect(plan(swept)).toMatchObject({ due_reason: 'list-entry-changed', due_at: now });
-    const selection = { kinds: [own], product_ids: [swept] };
-    mirror.transaction(() => mirror.schedule.records.bringForward(selection, now, 'sale-status-changed'));
-    expect(plan(swept)).toMatchObject({ lane: 'notification', due_reason: 'sale-status-changed' });
-  });
-
   it('comes a hundred times a minute, and the product is read once a minute', async () => {
     const asked: string[] = [];
     await using test = await filled({ served: ({ path }) => asked.push(path) });
@@ -425,18 +350,6 @@ describe('a notification of changed details', () => {
     for (let second = 0; second < 300; second += 3) await test.post(notificationOf(id, updated()), 3000);
     await test.live(2 * minute);
     expect(asked.filter((path) => path === `/v2/products/${id}`).length).toBeLessThanOrEqual(7);
-  });
-
-  it('that comes while others are applied is left for the next time', async () => {
-    await using test = await filled();
-    const [id = 0, other = 0] = test.ids;
-    test.inbox.post(notificationOf(id, disabled(words)));
-    const applied = test.apply();
-    test.inbox.post(notificationOf(other, disabled()));
-    expect(await applied).toMatchObject({ applied: 1 });
-    expect(test.inbox.states()).toEqual(['applied', 'waiting']);
-    await test.apply();
-    expect([id, other].map((each) => test.product(each)?.sellable)).toEqual([0, 0]);
   });
 
   it('is superseded by a later one that waits beside it', async () => {

@@ -88,52 +88,6 @@ it('random reads of what is true find nothing outdated, cost the share that is c
   expect(truthIn(harness)).toEqual(measured);
 });
 
-it('random reads find dates that the service no longer sells, and count nothing that it does not answer', async () => {
-  await using stack = new AsyncDisposableStack();
-  const harness = await filled(stack, still);
-  const { sandbox, clock } = harness;
-  for (const { id } of sandbox.world.visible()) sandbox.world.disable(id);
-  await harness.liveUntil(clock.now() + 5 * hour);
-  const found = truthIn(harness);
-  expect(found.outdated).toBeGreaterThan(0);
-  expect(found.outdated).toBe(found.audited);
-  expect(found.by_tier.map(({ tier, outdated }) => [tier, outdated])).toEqual([
-    ['near', found.outdated],
-    ['middle', found.outdated],
-  ]);
-
-  for (const { id } of sandbox.world.visible()) sandbox.world.enable(id);
-  await harness.liveUntil(clock.now() + 2 * day);
-  const [before, made] = [truthIn(harness).audited, harness.daemon.limiter.state().lanes.audit.calls];
-  sandbox.faults.add({ kind: 'status', status: 500, path: 'availability' });
-  await harness.liveUntil(clock.now() + 12 * hour);
-  expect(harness.daemon.limiter.state().lanes.audit.calls).toBeGreaterThan(made);
-  expect(truthIn(harness).audited).toBe(before);
-});
-
-it('no random read is made for an hour after back-pressure, nor where none is wanted', async () => {
-  await using stack = new AsyncDisposableStack();
-  const harness = await filled(stack, still);
-  const { clock, daemon } = harness;
-  Object.assign(daemon.ports, {
-    budget: () => ({ ...daemon.limiter.learned(), pressed_at: clock.now() - hour / 2 }),
-  });
-  await harness.liveUntil(clock.now() + day);
-  expect(daemon.limiter.state().lanes.audit.calls).toBe(0);
-  const none = await filled(stack, still, { budget: { ...often, audit: 0 } });
-  await none.liveUntil(none.clock.now() + day);
-  expect(none.daemon.limiter.state().lanes.audit.calls).toBe(0);
-  expect(truthIn(none)).toEqual({
-    audited: 0,
-    outdated: 0,
-    share: null,
-    margin: null,
-    from_at: null,
-    to_at: null,
-    by_tier: [],
-  });
-});
-
 it('random reads measure what is outdated, by what sells, as looks at everything find it', needs('time'), async () => {
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack, {

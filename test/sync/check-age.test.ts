@@ -151,27 +151,4 @@ describe('a flood of checks', () => {
     await harness.drive(harness.clock.sleep(60_000));
     expect((await check('one')).verdict).toBe('holds');
   });
-
-  it('in a pause of the service costs its caller nothing: it causes no call', async () => {
-    await using harness = await filled(6);
-    await using ports = checkPorts(harness.daemon);
-    const { sandbox, clock } = harness;
-    const { id: product_id } = productOn(harness);
-    const check = (caller: string | null) =>
-      harness.drive(checkBeforeOrder(ports, { product_id, date, caller, deadline_ms: 1000 }, never));
-    sandbox.faults.add({
-      kind: 'status',
-      status: 429,
-      headers: { 'retry-after': '20' },
-      path: 'availability',
-      times: 1,
-    });
-    expect(await check(null)).toMatchObject({ reasons: ['throttled'] });
-    const calls = sandbox.calls.counts().calls;
-    for (let times = 0; times < 31; times += 1) expect(await check('one')).toMatchObject({ reasons: ['throttled'] });
-    expect(sandbox.calls.counts().calls).toBe(calls);
-    await harness.drive(clock.sleep(21_000));
-    for (let times = 0; times < 30; times += 1) expect((await check('one')).verdict).toBe('holds');
-    expect(await check('one')).toMatchObject({ reasons: ['caller-limit'] });
-  });
 });

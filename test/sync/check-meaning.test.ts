@@ -134,28 +134,4 @@ describe('a check of a product that the service does not have', () => {
     await harness.liveUntil(harness.clock.now() + 5 * minute);
     expect(test.bookable()).toBe(before);
   });
-
-  it('by a single mistaken 404 of each is undone by the next read, without anybody asking', async () => {
-    await using test = await filled();
-    const before = test.bookable();
-    const { faults } = test.harness.sandbox;
-    faults.add({ kind: 'status', status: 404, path: '/availability\\?', times: 1 });
-    faults.add({ kind: 'status', status: 404, path: `^/v2/products/${test.product.id}\\?`, times: 1 });
-    expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-found'] });
-    expect(test.bookable()).toBe(0);
-    await test.harness.liveUntil(test.harness.clock.now() + 5 * minute);
-    expect(test.bookable()).toBe(before);
-    expect(test.query(`SELECT kind FROM changes WHERE kind LIKE 'dates_%'`)).toEqual([
-      { kind: 'dates_withheld' },
-      { kind: 'dates_released' },
-    ]);
-  });
-
-  it('by 404 for its dates alone is unknown, and every date stays (control)', async () => {
-    await using test = await filled();
-    const before = test.bookable();
-    test.harness.sandbox.faults.add({ kind: 'status', status: 404, path: '/availability\\?', times: 1 });
-    expect(await test.check()).toMatchObject({ verdict: 'unknown', reasons: ['service-refused'] });
-    expect(test.bookable()).toBe(before);
-  });
 });

@@ -4,9 +4,7 @@ import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
-import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { needs } from '../fakes/needs.ts';
 import { makeDue, withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -124,45 +122,6 @@ describe('a check', () => {
     expect((await test.check()).mirror).toMatchObject({ state: 'sold_out' });
   });
 
-  it('of a price that moved says so, whether it was expected or shown', async () => {
-    await using test = await filled();
-    const [slot] = soldOn(test.harness, test.product, date);
-    const before = await test.check({ time: slot?.time ?? null });
-    test.product.price *= 2;
-    const shown = await test.check({ time: slot?.time ?? null });
-    expect(shown).toMatchObject({
-      verdict: 'changed',
-      reasons: ['price-changed'],
-      mirror: { price: before.now?.price },
-    });
-    expect(shown.now?.price?.amount).toBeGreaterThan(before.now?.price?.amount ?? 0);
-    expect(await test.check({ time: slot?.time ?? null })).toMatchObject({ verdict: 'holds' });
-    const expect_price = before.now?.price ?? null;
-    expect(await test.check({ time: slot?.time ?? null, expect_price })).toMatchObject({ reasons: ['price-changed'] });
-  });
-
-  it('of a time that went offers the nearest ones', async () => {
-    await using test = await filled();
-    const answer = await test.check({ time: '05:55' });
-    expect(answer).toMatchObject({ verdict: 'gone', reasons: ['slot-gone'] });
-    const times = answer.alternatives.filter(({ kind }) => kind === 'time').map(({ time }) => time);
-    expect(times).toEqual(
-      soldOn(test.harness, test.product, date)
-        .slice(0, 3)
-        .map(({ time }) => time),
-    );
-  });
-
-  it('of more tickets than there are is changed, with what is left', async () => {
-    await using test = await filled();
-    const [slot] = soldOn(test.harness, test.product, date);
-    const variant_id = slot?.offers[0]?.variant_id ?? 0;
-    const answer = await test.check({ time: slot?.time ?? null, variants: [{ variant_id, count: 99 }] });
-    expect(answer.verdict).toBe('changed');
-    expect(answer.reasons).toContain('not-enough-tickets');
-    expect(answer.now?.slots[0]?.variants[0]?.max_tickets).toBe(slot?.offers[0]?.max_tickets);
-  });
-
   it('of a product that was taken off sale unannounced is gone, counts as wrong, and makes its own read due', async () => {
     await using test = await filled();
     await test.harness.drive(test.harness.clock.sleep(3_600_000));
@@ -174,44 +133,6 @@ describe('a check', () => {
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
     await test.harness.drive(runSyncCycle(test.harness.daemon.ports, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
-  });
-
-  it('of a closed product offers the one that the service recommends, where it has as many tickets', async () => {
-    await using test = await filled();
-    const { harness, product } = test;
-    const other = harness.sandbox.world
-      .visible()
-      .find((each) => each.id !== product.id && soldOn(harness, each, date).length > 0);
-    if (other === undefined) throw new Error('no other product with tickets on that date');
-    product.status = 'unavailable';
-    const inbox = deliveryList(harness.clock);
-    inbox.post(notificationOf(product.id, disabled({ recommended_alternative_product_id: other.id })));
-    await applyDeliveries(harness.daemon.ports, inbox, never);
-    await harness.liveUntil(harness.clock.now() + 1_800_000);
-    const most = Math.max(
-      ...soldOn(harness, other, date).flatMap(({ offers }) => offers.map(({ max_tickets }) => max_tickets)),
-    );
-    const variant_id = product.variants[0]?.id ?? 0;
-    const offered = async (count: number) => (await test.check({ variants: [{ variant_id, count }] })).alternatives;
-    expect(await offered(most)).toMatchObject([{ kind: 'product', product_id: other.id, date, time: null }]);
-    expect(await offered(most + 1)).toEqual([]);
-  });
-
-  it('of a date beyond the horizon, or past, costs no call: unknown, and gone', async () => {
-    await using test = await filled();
-    expect(await test.check({ date: '2027-11-20' })).toMatchObject({
-      verdict: 'unknown',
-      reasons: ['outside-horizon'],
-      now: null,
-      mirror: null,
-      alternatives: [],
-    });
-    expect(await test.check({ date: '2026-11-01' })).toMatchObject({
-      verdict: 'gone',
-      reasons: ['date-past'],
-      now: null,
-    });
-    expect(test.calls()).toBe(0);
   });
 
   it(
@@ -265,18 +186,6 @@ describe('a check', () => {
     await harness.drive(Promise.all(others));
     expect(ports.prepared.size).toBe(0);
   });
-
-  it('of what cannot be asked is refused without a call', async () => {
-    await using test = await filled();
-    await expect(test.check({ product_id: 1 })).rejects.toMatchObject({ code: 'unknown-product' });
-    await expect(test.check({ variants: [{ variant_id: 1, count: 1 }] })).rejects.toMatchObject({
-      code: 'unknown-variant',
-    });
-    await expect(test.check({ expect_price: { amount: 1, currency: 'GBP' } })).rejects.toMatchObject({
-      code: 'currency-not-mirrored',
-    });
-    expect(test.calls()).toBe(0);
-  });
 });
 
 describe('single flight', () => {
@@ -301,21 +210,6 @@ describe('single flight', () => {
       expect(test.calls()).toBe(8);
     },
   );
-
-  it('makes one call for who asks a turn of the event loop later, and another one once it is sent (control)', async () => {
-    await using test = await filled();
-    const { harness, ports, product } = test;
-    const ask = () => checkBeforeOrder(ports, { product_id: product.id, date }, never);
-    // A call may be sent at once.
-    await harness.drive(harness.clock.sleep(5000));
-    const all = [ask()];
-    await new Promise(setImmediate);
-    all.push(ask());
-    await isSent(test);
-    all.push(ask());
-    await harness.drive(Promise.all(all));
-    expect(test.calls()).toBe(2);
-  });
 
   it('sends the next call for a window after the one on its way was answered, or a second after it was sent', async () => {
     await using test = await filled();
@@ -435,16 +329,6 @@ describe('where the service does not answer', () => {
     },
   );
 
-  it('a pause shorter than the deadline is waited for', async () => {
-    await using test = await filled();
-    test.harness.sandbox.faults.add({
-      kind: 'status', status: 429, headers: { 'retry-after': '2' }, path: 'availability', times: 1,
-    }); // biome-ignore format: one rule
-    const [patient, hasty] = await test.harness.drive(Promise.all([test.check(), test.check({ deadline_ms: 1000 })]));
-    expect(patient?.verdict).toBe('holds');
-    expect(hasty).toMatchObject({ verdict: 'unknown', reasons: ['throttled'] });
-  });
-
   it('closing ends all who wait', async () => {
     await using test = await filled();
     test.harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
@@ -514,15 +398,5 @@ describe('a service that hangs', () => {
     expect(await check({ deadline_ms: 3000 })).toMatchObject({ verdict: 'unknown', reasons: ['deadline'] });
     expect(await check({ deadline_ms: 3000 })).toMatchObject({ verdict: 'holds' });
     expect(calls() - before).toBe(2);
-  });
-
-  it('keeps no place in the budget for what nobody waits for any more', async () => {
-    await using test = await filled();
-    const { harness, check } = test;
-    const began = harness.clock.monotonic();
-    harness.sandbox.faults.add({ kind: 'hang', path: '/availability', times: 1 });
-    await check({ deadline_ms: 100 });
-    while (harness.daemon.limiter.state().in_flight > 0) await harness.drive(harness.clock.sleep(500));
-    expect(harness.clock.monotonic() - began).toBeLessThan(6000);
   });
 });

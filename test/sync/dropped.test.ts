@@ -94,20 +94,6 @@ describe('a product that the service drops without an announcement', () => {
     },
   );
 
-  it('is bookable again minutes after the service has it again', async () => {
-    await using harness = await filled();
-    const product = selling(harness);
-    const before = bookable(harness, product);
-    refuse(harness, `^/v2/products/${product.id}(/availability)?\\?`);
-    ask(harness, [product], 'itself');
-    await lives(harness, 5 * minute);
-    expect(bookable(harness, product)).toBe(0);
-    harness.sandbox.faults.clear();
-    await lives(harness, 30 * minute);
-    expect([bookable(harness, product), claims(harness, 'applied')]).toEqual([before, []]);
-    expect(withheld(harness)).toEqual([{ kind: 'dates_withheld' }, { kind: 'dates_released' }]);
-  });
-
   it('(by its own read alone) stays bookable for as long as its dates are answered, and goes with them', async () => {
     await using harness = await filled();
     const product = selling(harness);
@@ -185,17 +171,4 @@ describe('own reads that are all refused', () => {
       expect([verdict, bookable(harness)]).toEqual(['unknown', before]);
     },
   );
-
-  it('with 404 claim nothing while nobody knows whether the path is missing', async () => {
-    await using harness = await filled();
-    const product = selling(harness);
-    const before = bookable(harness);
-    refuse(harness, `^/v2/products/${product.id}\\?`);
-    refuse(harness, '^/v2/products/\\d+(\\?|$)', { status: 500 });
-    refuse(harness, `^/v2/products/${product.id}/availability`);
-    ask(harness, [product], 'itself');
-    await lives(harness, 30 * minute);
-    expect([bookable(harness), missing(harness)]).toEqual([before, []]);
-    expect([claims(harness, 'pending'), claims(harness, 'applied')]).toEqual([[], []]);
-  });
 });

@@ -1,17 +1,10 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
-import { commitTogether } from '../../src/sync/reads/commit.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { testMirror } from '../fakes/test-mirror.ts';
-import { testSync } from '../fakes/test-sync.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
-import { manualClock } from '../upstream/manual-clock.ts';
 
 const never = new AbortController().signal;
-const date = '2026-12-05';
 
 /** Another program that has begun to write the mirror. Disposing ends its transaction. */
 function lock({ daemon }: Pick<VirtualHarness, 'daemon'>): Disposable {
@@ -104,62 +97,5 @@ describe('jobs that find nothing to do', () => {
     mirror.status.outcomes.note('live-checks', harness.clock.now(), { affected: 1 });
     expect(await heldUp(harness)).toEqual(['check-flood']);
     expect(mirror.status.outcomes.all()).toMatchObject([{ failed_at: null }]);
-  });
-});
-
-describe('a check beside another writer', () => {
-  it('answers what the service says; the mirror has it when it can be written', async () => {
-    await using harness = await filled(6);
-    const { daemon, sandbox } = harness;
-    await using ports = checkPorts(daemon);
-    const product = sandbox.world
-      .visible()
-      .find((each) => each.slots > 1 && (sandbox.world.days(each, date, date, 'EUR')[0]?.slots.length ?? 0) > 0);
-    if (product === undefined) throw new Error('no product with a slot on that date');
-    const ask = () => harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
-    const before = await ask();
-    expect(before.verdict).toBe('holds');
-    await ports.sharedReads.stored();
-    product.sold_out.add(date);
-    {
-      using _ = lock(harness);
-      expect(await ask()).toMatchObject({ verdict: 'gone', reasons: ['date-sold-out'], now: { state: 'sold_out' } });
-      expect(daemon.mirror.checks.date(product.id, 'EUR', date)?.form).not.toBeNull();
-    }
-    await harness.drive(harness.clock.sleep(10_000));
-    expect(daemon.mirror.checks.date(product.id, 'EUR', date)?.form).toBeNull();
-  });
-});
-
-describe('works that share a commit', () => {
-  it('are all tried again where the disk is full, and none of them is stored alone', async () => {
-    using test = testMirror();
-    const clock = manualClock(Date.now());
-    const { commit, flush, close } = commitTogether(testSync({ mirror: test.mirror, clock }));
-    const told: string[] = [];
-    let full = true;
-    const count = () => test.mirror.status.outcomes.all().length;
-    const first = commit(
-      () => void test.mirror.status.outcomes.failed('image-disk', { at: instant(1), affected: 1 }),
-      'same',
-      () => told.push('first'),
-    );
-    const second = commit(
-      () => {
-        if (full) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-      },
-      'same',
-      () => told.push('second'),
-    );
-    const third = commit(
-      () => void test.mirror.status.outcomes.failed('live-checks', { at: instant(1), affected: 1 }),
-      'same',
-    );
-    flush();
-    expect({ told, stored: count() }).toEqual({ told: ['first', 'second'], stored: 0 });
-    full = false;
-    close();
-    await Promise.all([first, second, third]);
-    expect(count()).toBe(2);
   });
 });

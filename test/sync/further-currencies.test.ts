@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { makePlan } from '../../src/sync/reports/plan.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -53,29 +52,10 @@ describe('a price in a further currency', () => {
     }
   });
 
-  it('comes with a notification, as the first does', async () => {
-    const { harness, product } = await filled({ service });
-    await using _ = harness;
-    const now = harness.clock.now();
-    product.price *= 2;
-    harness.daemon.mirror.transaction(() => harness.daemon.mirror.schedule.records.notify([product.id], now, now));
-    await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
-    expect(prices(harness, product.id).every(({ checked_at }) => checked_at >= now)).toBe(true);
-  });
-
   it('says nothing of its product: texts, images and sale status stay those of the primary read', async () => {
     const { harness } = await filled({ service });
     await using _ = harness;
     const said = harness.rows("SELECT DISTINCT json_extract(document, '$.currency') AS currency FROM products");
     expect(said).toEqual([{ currency: 'EUR' }]);
-  });
-
-  it('stands in the plan with what it costs', async () => {
-    const { harness } = await filled({ service });
-    await using _ = harness;
-    const { mirror, policy } = harness.daemon.ports;
-    const line = makePlan({ mirror, policy }).lines.find(({ what }) => what === 'prices in further currencies');
-    expect(line).toMatchObject({ records: 12 });
-    expect(line?.calls_per_day).toBeGreaterThan(0);
   });
 });

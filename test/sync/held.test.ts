@@ -60,15 +60,6 @@ describe('dates that are all answered empty', () => {
     expect(held(harness)).toContain('near-dates ended');
     expect(bookableDays(harness)?.days).toBe(0);
   });
-
-  it('are believed, and reported, where the configuration says warn', async () => {
-    await using harness = await filledHarness({ products: 24 }, { held: { less: 'warn' } });
-    await emptied(harness);
-    expect(held(harness)).toContain('near-dates reported');
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(bookableDays(harness)?.days).toBe(0);
-    expect(() => harness.daemon.ports.evidence.decide('less', 'approved')).toThrow('nothing of the kind less is held');
-  });
 });
 
 describe('windows that are all answered as not on sale', () => {

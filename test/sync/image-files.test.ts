@@ -84,23 +84,6 @@ describe('image files', () => {
     expect(statSync(join(harness.directory, rows[0]?.file ?? '')).mode & 0o777).toBe(0o640);
   });
 
-  it('none is asked for, and no directory is made, while images.files is off', async () => {
-    await using harness = await imageHarness({ files: false });
-    await harness.settle();
-    expect(harness.images.requests()).toBe(0);
-    expect(harness.rows()).toEqual([]);
-    expect(() => statSync(harness.directory)).toThrow('ENOENT');
-  });
-
-  it('cost the service nothing', async () => {
-    await using harness = await imageHarness();
-    const { calls } = harness.sandbox.calls.counts();
-    await harness.settle();
-    expect(harness.images.requests()).toBeGreaterThan(5);
-    expect(harness.sandbox.calls.counts().calls).toBe(calls);
-    expect(harness.daemon.limiter.state().calls).toBe(0);
-  });
-
   it('are asked for again within seven days, and not sent again where nothing changed', async () => {
     await using harness = await imageHarness();
     await harness.settle();
@@ -116,17 +99,6 @@ describe('image files', () => {
       unchanged: harness.images.unchanged(),
       bytes: harness.images.bytes(),
     }).toEqual({ requests: length, unchanged: length, bytes: 0 });
-  });
-
-  it('that were replaced at their host are replaced here, and the old one goes', async () => {
-    await using harness = await imageHarness();
-    await harness.settle();
-    const row = firstOf(harness);
-    harness.images.replace(row.image_key);
-    harness.later(7 * day + minute);
-    await harness.settle();
-    expect(rowOf(harness, row)?.file).not.toBe(row.file);
-    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
   it('are fetched at once where the address of an image has changed', async () => {
@@ -190,27 +162,6 @@ describe('image files', () => {
     expect(rowOf(harness, second)).toBeUndefined();
     expect(found(harness)).toEqual({ ...clean, files: left - 1 });
     expect(left).toBeGreaterThan(1);
-  });
-
-  it('go when their images expire: nothing was confirmed for fourteen days', async () => {
-    await using harness = await imageHarness();
-    await harness.settle();
-    expect(found(harness).files).toBeGreaterThan(0);
-    harness.sandbox.faults.add({ kind: 'status', status: 401 });
-    harness.later(14 * day);
-    await harness.tick('minute');
-    expect(found(harness)).toEqual({ ...clean, files: 0 });
-    expect(harness.rows()).toEqual([]);
-  });
-
-  it('of a product that is withdrawn go', async () => {
-    await using harness = await imageHarness();
-    await harness.settle();
-    const { product_id } = firstOf(harness);
-    withdrawProduct(harness, product_id, instant(Date.now()));
-    await harness.tick('minute');
-    expect(harness.rows<Row>().filter((row) => row.product_id === product_id)).toEqual([]);
-    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
   });
 
   it('whose image is withdrawn while they are on their way are not kept', async () => {
@@ -291,38 +242,6 @@ describe('image files', () => {
     await harness.settle();
     expect(rowOf(harness, fresh)).toMatchObject({ file: fresh.file, failure: null, failures: 0 });
   });
-
-  it('are asked for again after the clock was set back', async () => {
-    await using harness = await imageHarness();
-    harness.later(400 * day);
-    await harness.tick('second');
-    await harness.settle();
-    harness.images.forget();
-    await harness.setClock(-400 * day);
-    await readAgain(harness);
-    await harness.settle();
-    expect(harness.images.unchanged()).toBe(harness.rows().length);
-  });
-
-  it('wait while their host wants a rest, and what it asks for is kept to', async () => {
-    await using harness = await imageHarness();
-    const [product] = harness.sandbox.products().filter(({ images }) => images.length > 1);
-    const [image] = product?.images ?? [];
-    if (image === undefined) throw new Error('no image');
-    for (const { images } of harness.sandbox.products())
-      for (const { name } of images) harness.images.trouble(name, { kind: 'status', status: 503, retry_after: '120' });
-    await harness.settle();
-    expect(harness.images.requests()).toBeLessThanOrEqual(4);
-    expect(harness.rows<Row>().every(({ failure }) => failure === null)).toBe(true);
-    for (const { images } of harness.sandbox.products())
-      for (const { name } of images) harness.images.trouble(name, null);
-    harness.later(119_000);
-    await harness.settle();
-    expect(found(harness).files).toBe(0);
-    harness.later(2000);
-    await harness.settle();
-    expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
-  });
 });
 
 describe('an image that is gone from its host', () => {
@@ -352,41 +271,6 @@ describe('an image that is gone from its host', () => {
     harness.later(day);
     await harness.settle();
     expect(rowOf(harness, row)).toMatchObject({ file: row.file, failure: null, failures: 0 });
-  });
-
-  it('is not in the view until a read of its product returns it; with a file the view names that', async () => {
-    await using harness = await imageHarness({}, { products: 3, service: readsOfProducts });
-    await harness.settle();
-    const row = firstOf(harness);
-    const shown = () =>
-      harness
-        .rows<Row>('SELECT product_id, image_key, file FROM images')
-        .find(({ product_id, image_key }) => product_id === row.product_id && image_key === row.image_key);
-    expect(shown()).toMatchObject({ file: row.file });
-    const { mirror } = harness.daemon;
-    mirror.transaction(() => mirror.catalogue.imageFiles.lost([row.file ?? ''], instant(Date.now())));
-    harness.images.withdraw(row.image_key);
-    await harness.tick('second');
-    expect(shown()).toBeUndefined();
-    harness.later(1000);
-    await harness.tick('second');
-    expect(shown()).toMatchObject({ file: null });
-  });
-
-  it('is forgotten where the read returns it no more', async () => {
-    await using harness = await imageHarness({}, { products: 3, service: readsOfProducts });
-    await harness.settle();
-    const row = firstOf(harness);
-    harness.images.withdraw(row.image_key);
-    withdraw(harness, row);
-    const { mirror } = harness.daemon;
-    mirror.transaction(() => mirror.catalogue.imageFiles.lost([row.file ?? ''], instant(Date.now())));
-    await harness.tick('second');
-    expect(rowOf(harness, row)).toMatchObject({ failure: 'gone' });
-    harness.later(1000);
-    await harness.tick('second');
-    await harness.tick('minute');
-    expect(rowOf(harness, row)).toBeUndefined();
   });
 });
 
@@ -468,18 +352,5 @@ describe('the directory of the image files', () => {
     expect(mirror === harness.daemon.mirror).toBe(false);
     expect(harness.daemon.mirror.status.outcomes.all()).toMatchObject([{ operation: 'image-disk', failed_at: null }]);
     expect(found(harness)).toEqual({ ...clean, files: harness.rows().length });
-  });
-
-  it('that cannot be written costs the files and nothing else', async () => {
-    await using harness = await imageHarness();
-    writeFileSync(harness.directory, 'a file in its place');
-    await harness.tick('minute');
-    const rows = harness.rows<Row>();
-    expect(rows.length).toBeGreaterThan(0);
-    for (const row of rows) expect(row.failure).toMatch(/^the image directory cannot be written \(E/);
-    rmSync(harness.directory);
-    harness.later(2 * minute);
-    await harness.settle();
-    expect(found(harness)).toEqual({ ...clean, files: rows.length });
   });
 });

@@ -5,8 +5,7 @@ import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
 import { noticedIn } from '../fakes/noticed.ts';
-import { notifiedHarness } from '../fakes/notified-harness.ts';
-import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -115,74 +114,6 @@ describe('the ledger', () => {
     ]);
   });
 
-  it('judges the same image in two products by each one’s own reads', async () => {
-    await using harness = await filled(12);
-    const [one, other] = harness.sandbox.products().filter(({ images }) => images.length >= 2);
-    if (one === undefined || other === undefined) throw new Error('too few images');
-    const name = 'c'.repeat(32);
-    one.images.unshift({ name, credit: 'Photo: Ann', alt_text: null });
-    other.images.unshift({ name, credit: 'Photo: Bob', alt_text: null });
-    await readAgain(harness);
-    const credits = 'SELECT product_id, credit FROM images WHERE image_key = ? ORDER BY credit';
-    expect(query(harness, credits, name)).toEqual([
-      { product_id: one.id, credit: 'Photo: Ann' },
-      { product_id: other.id, credit: 'Photo: Bob' },
-    ]);
-    one.images.shift();
-    await readAgain(harness);
-    expect(query(harness, credits, name)).toEqual([{ product_id: other.id, credit: 'Photo: Bob' }]);
-  });
-
-  it('takes an account that never had images for what it is, and one whose images vanish for a loss', async () => {
-    await using never = await virtualHarness({ products: 12 });
-    for (const product of never.sandbox.products()) product.images = [];
-    await never.fill();
-    await readAgain(never);
-    expect(noticed(never)).toEqual([]);
-    expect(query(never, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 1 }]);
-
-    // One by one, each by a read of its own, all are withdrawn: what the ledger keeps of them is no loss later.
-    await using harness = await filled(12);
-    for (const product of harness.sandbox.products()) {
-      product.images = [];
-      await readAgain(harness);
-    }
-    expect(query(harness, 'SELECT * FROM images')).toEqual([]);
-    await readAgain(harness);
-    expect(noticed(harness)).toEqual([]);
-    expect(takedowns(harness).length).toBeGreaterThan(30);
-  });
-
-  it('tells of images that went with their product, and came back with it', async () => {
-    await using harness = await filled(12, { cadence: { products: '1h' } });
-    const product = withImages(harness, 3);
-    const count = product.images.length;
-    product.withdrawn = true;
-    await harness.liveUntil(harness.clock.now() + 4 * hour);
-    expect(shownOf(harness, product)).toEqual([]);
-    expect(takedowns(harness)).toHaveLength(count);
-    expect(takedowns(harness)[0]).toMatchObject({ cause: 'product', returned_at: null });
-    product.withdrawn = false;
-    const [gone] = product.images.splice(0, 1);
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
-    expect(shownOf(harness, product)).toHaveLength(count - 1);
-    const open = takedowns(harness).filter(({ returned_at }) => returned_at === null);
-    expect(open).toMatchObject([{ image_key: gone?.name, cause: 'product' }]);
-  });
-
-  it('hides what its host says is gone, until a later read returns it', async () => {
-    await using harness = await filled(12);
-    const product = withImages(harness, 2);
-    const { mirror } = harness.daemon;
-    const image_key = product.images[0]?.name ?? '';
-    mirror.transaction(() =>
-      mirror.catalogue.images.doubt({ product_id: product.id, image_key }, instant(harness.clock.now() + 1)),
-    );
-    expect(shownOf(harness, product)).toHaveLength(product.images.length - 1);
-    await readAgain(harness);
-    expect(shownOf(harness, product)).toHaveLength(product.images.length);
-  });
-
   it('forgets what went when the change feed does, and keeps the credits of what stands', async () => {
     await using harness = await filled(12);
     const product = withImages(harness, 3);
@@ -210,29 +141,7 @@ const calm = {
   },
 };
 
-const oldest = (harness: VirtualHarness) =>
-  (harness.clock.now() - (query<{ at: number }>(harness, 'SELECT min(verified_at) AS at FROM images')[0]?.at ?? 0)) /
-  day;
-
 describe('the promise before the limit', () => {
-  it('is kept by the list, which is walked as often as images are to be confirmed', async () => {
-    await using harness = await filled(12, { cadence: { ...calm, products: '28d', product_detail: '90d' } }, true);
-    for (let passed = 0; passed < 16; passed += 1) {
-      await harness.liveUntil(harness.clock.now() + day);
-      expect(oldest(harness)).toBeLessThan(7);
-    }
-    expect(query(harness, "SELECT met FROM freshness WHERE resource = 'images'")).toEqual([{ met: 1 }]);
-  });
-
-  it('holds for products that a subscription covers', needs('time'), async () => {
-    await using test = await notifiedHarness({}, { cadence: { products: '28d' } });
-    expect(test.harness.daemon.mirror.push.subscriptions.covered()).toBe(30);
-    for (let passed = 0; passed < 9; passed += 1) {
-      await test.live(day, hour);
-      expect(oldest(test.harness)).toBeLessThan(7);
-    }
-  });
-
   it('are a condition on day 12 that names the products, and ends when they are confirmed', needs('time'), async () => {
     await using harness = await filled(12, { cadence: calm }, true);
     const start = harness.clock.now();

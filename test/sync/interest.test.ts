@@ -113,33 +113,4 @@ describe('what shoppers look at', () => {
       9,
     );
   });
-
-  it('made up by a script, a million times, takes five twelfths of the weight of twelve products and no more', async () => {
-    const { ids, seen, views, survey, weigh } = all;
-    for (let time = 0; time < 100; time += 1) seen([{ product_id: ids[4] ?? 0, count: 10_000 }]);
-    await views.flush();
-    await survey();
-    const weights = ids.map((id) => weigh(id));
-    const whole = weights.reduce((sum, { weight }) => sum + weight, 0);
-    expect(weights[4]).toMatchObject({ views: expect.closeTo(1_000_000, 0), limited: true });
-    expect((weights[4]?.weight ?? 0) / whole).toBeCloseTo(5 / 12, 6);
-    expect(weights.filter(({ limited }) => limited)).toHaveLength(1);
-  });
-
-  it('counted before the mirror could be written is not lost, nor counted twice', async () => {
-    const { ids, mirror, ports, weigh } = all;
-    let full = true;
-    const transaction: typeof mirror.transaction = (work) => {
-      if (full) throw new Error('the disk is full');
-      return mirror.transaction(work);
-    };
-    const views = viewCounter({ ...ports, mirror: { ...mirror, transaction } });
-    views.add({ product_id: ids[5] ?? 0, part: 0 }, 3);
-    await expect(views.flush()).rejects.toThrow('full');
-    views.add({ product_id: ids[5] ?? 0, part: 0 }, 4);
-    full = false;
-    await views.flush();
-    await views.flush();
-    expect(weigh(ids[5]).views).toBeCloseTo(7, 6);
-  });
 });

@@ -7,8 +7,6 @@ import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts'
 
 const hour = 3_600_000;
 const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
-const good = { rightly: 90, wrongly: 10, shown: 80, hidden: 20 };
-const noise = { rightly: 1, wrongly: 99, shown: 80, hidden: 20 };
 
 /** A filled mirror that may make extra calls. */
 async function filled(stack: AsyncDisposableStack) {
@@ -37,38 +35,6 @@ function reprice({ sandbox }: VirtualHarness, which: number, where: 'both' | 'da
   }
   return id;
 }
-
-/** Returns how long after a new price the dates were read, and the pause between two walks, where this is believed of the list. */
-async function lived(belief: typeof good) {
-  await using stack = new AsyncDisposableStack();
-  const harness = await filled(stack);
-  const { daemon, clock } = harness;
-  for (const tier of ['near', 'far'] as const)
-    daemon.mirror.transaction(() => daemon.mirror.schedule.signals.save(tier, belief));
-  // Two surveys: the first finds a price, the second how often the list is walked at it.
-  await harness.liveUntil(clock.now() + 14 * hour);
-  const id = reprice(harness, 0);
-  const at = clock.now();
-  await harness.liveUntil(at + hour);
-  const dates = daemon.mirror.schedule.records.find({
-    resource: 'availability',
-    product_id: id,
-    edition: 'EUR',
-    part: 0,
-  });
-  return { found: (dates?.changed_at ?? 0) >= at, pause: pause(harness) };
-}
-
-it(
-  'a list that is believed is walked often, and a new price in it brings the dates forward; noise does not',
-  needs('time'),
-  async () => {
-    const [believed, not] = [await lived(good), await lived(noise)];
-    expect(believed.found).toBe(true);
-    expect(believed.pause).toBeLessThan(hour);
-    expect(not.pause).toBeGreaterThan(5 * hour);
-  },
-);
 
 it.each([
   { where: 'both', shows: 'shows them' },

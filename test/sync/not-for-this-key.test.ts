@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import { optionalPathOf } from '../../src/domain/schedule/offer.ts';
 import { type Resource, resourceNames } from '../../src/domain/schedule/resources.ts';
-import { resyncResources } from '../../src/sync/records/resync.ts';
 import { someOf } from '../fakes/thorough.ts';
-import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -79,28 +78,5 @@ it.each(someOf(needed.map((resource) => [resource] as const)))(
     const { conditions } = await harness.daemon.status.shown();
     expect(conditions.some(({ severity }) => severity === 'error')).toBe(true);
     expect(missing(harness)).toEqual([]);
-  },
-);
-
-it.each(someOf(optional.map((resource) => [resource] as const)))(
-  'what the key could read before (%s) is asked every ten minutes, stays in freshness, and comes back by itself',
-  async (resource) => {
-    await using harness = await filledHarness({ products: 12, lean: true });
-    await liveFor(harness, 2 * minute);
-    harness.sandbox.faults.add(refusing(resource, 401));
-    await harness.resync(resyncResources);
-    await liveFor(harness, 3 * minute);
-    expect(missing(harness)).toEqual([optionalPathOf(resource)]);
-    const before = refusals(harness, 401);
-    await liveFor(harness, 6 * hour);
-    // Two products are asked at a time.
-    expect(refusals(harness, 401) - before).toBeLessThanOrEqual(2 * 6 * 6);
-    const { conditions, resources } = await shown(harness);
-    expect(conditions).toEqual([expect.stringContaining('not-for-this-key')]);
-    expect(resources.has(resource)).toBe(true);
-    harness.sandbox.faults.clear();
-    await liveFor(harness, 15 * minute);
-    const { failures, ...again } = await shown(harness);
-    expect([missing(harness), failures, again.conditions]).toEqual([[], [], []]);
   },
 );

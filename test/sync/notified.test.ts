@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { updateCoverage } from '../../src/sync/notifications/coverage.ts';
 import { needs } from '../fakes/needs.ts';
@@ -64,24 +63,6 @@ describe('with a subscription', () => {
       expect(test.query('SELECT resource FROM freshness WHERE met = 0')).toEqual([]);
     },
   );
-});
-
-it('a notification of the older system is understood at the same address', async () => {
-  await using test = await notifiedHarness();
-  const [id = 0] = test.ids();
-  const { sandbox } = test.harness;
-  const address = sandbox.subscriptions()[0]?.callback_url;
-  sandbox.world.disable(id, words);
-  expect(await test.harness.drive(sandbox.sendLegacy(id, ['checkout'], address))).toBe('delivered');
-  await test.receiving.apply();
-  expect(test.product(id)).toMatchObject({
-    sellable: 0,
-    disabled_reason: words.reason,
-    disabled_source: 'notification',
-  });
-  await test.live(minute);
-  expect(test.product(id)).toMatchObject({ sellable: 0, disabled_source: 'read' });
-  expect(test.harness.daemon.inbox.deliveries.counts()).toMatchObject({ applied: 1, quarantined: 0 });
 });
 
 it('what comes is applied at once, and what comes shortly after that a tenth of a second later, together', async () => {
@@ -267,22 +248,6 @@ it('a call at an address whose grace is over does not end the daemon while the d
   expect(thrown).toEqual([]);
 });
 
-it.each([
-  ['ten minutes: the service tries again', 10, 0],
-  ['two hours: that is a gap, and it is healed', 120, 1],
-])('the inbox cannot be written for %s', async (_, minutes, expected) => {
-  await using test = await notifiedHarness();
-  const { deliveries } = test.harness.daemon.inbox;
-  const full = () => {
-    throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
-  };
-  const spies = (['store', 'heartbeat'] as const).map((name) => vi.spyOn(deliveries, name).mockImplementation(full));
-  await test.live(minutes * minute);
-  for (const spy of spies) spy.mockRestore();
-  await test.live(hour);
-  expect(gaps(test).map(({ closed_at }) => closed_at !== null)).toEqual(Array(expected).fill(true));
-});
-
 it('a mirror that is older than its inbox applies again what the inbox still holds', async () => {
   await using test = await notifiedHarness();
   const [id = 0] = test.ids();
@@ -380,25 +345,4 @@ describe('a subscription that silently stops', () => {
       expect(covered(test)).toBe(0);
     },
   );
-
-  it.each([
-    { gap: 'of another subscription lasts', subscription_id: 'other', to: null },
-    { gap: 'ended while the clock stood in 2038', subscription_id: null, to: Date.parse('2038-01-19T03:14:07Z') },
-  ])('is named although a gap $gap', async ({ subscription_id, to }) => {
-    await using test = await notifiedHarness({ products: 60 }, { cadence: { products: '1d' } });
-    await test.live(day + hour, hour);
-    const { mirror, clock } = test.harness.daemon.ports;
-    mirror.transaction(() => {
-      mirror.push.gaps.openGap(subscription_id, instant(clock.now() - day));
-      if (to !== null) mirror.push.gaps.endGap(subscription_id, instant(to));
-      mirror.healInstants(clock.now());
-    });
-    // Everything is read after the gap whose end was repaired.
-    await test.live(day + hour, hour);
-    test.harness.sandbox.setSending('all', 'none');
-    const ids = test.ids().slice(0, 15);
-    for (const id of ids) test.harness.sandbox.world.edit(id, { field: 'whats_included', value: `* Nothing ${id}` });
-    await test.live(2 * day, hour);
-    expect(test.noticed()).toContain('subscription-silent');
-  });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictedLook, isOwnReadDoubted, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
+import { contradictedLook, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -234,10 +234,5 @@ describe('an answer of "not on sale"', () => {
     expect(looks.slice(0, 6)).toEqual([1, 2, 4, 8, 16, 32]);
     expect((looks[11] ?? 0) - (looks[10] ?? 0)).toBe(360);
     expect(contradictedLook(hour, 0, 6 * hour).at).toBe(minute);
-  });
-
-  it('doubts the product’s own read once a look, and not again by the answer that this brings', () => {
-    expect(isOwnReadDoubted(0, 10 * minute, 10 * minute, 6 * hour)).toBe(true);
-    expect(isOwnReadDoubted(10 * minute, 10 * minute, 10 * minute + 1, 6 * hour)).toBe(false);
   });
 });

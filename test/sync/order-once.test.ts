@@ -1,10 +1,8 @@
-import { copyFileSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { checkPorts } from '../../src/sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
-import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 async function filled() {
@@ -69,16 +67,6 @@ it('the same id with other contents is refused, and nothing of it counts', async
   expect(counted(harness, order)).toEqual({ sold: 2, orders: 1 });
 });
 
-it('an order that is refused leaves its id free, and one that counted is known when its date is past', async () => {
-  const { harness, order } = await filled();
-  await using _ = harness;
-  expect(() => tell(harness, { ...order, date: '2027-12-24' })).toThrow('beyond the horizon');
-  expect(tell(harness, order)).toMatchObject({ repeated: false });
-  await harness.drive(harness.clock.sleep(10 * 86_400_000));
-  expect(() => reportOrder(harness.daemon.ports, order)).toThrow('is in the past');
-  expect(tell(harness, order)).toMatchObject({ repeated: true });
-});
-
 it('an order that a kill ended between the two files counts when it is sent again', async () => {
   const { harness, order } = await filled();
   await using _ = harness;
@@ -94,25 +82,6 @@ it('an order that a kill ended between the two files counts when it is sent agai
   expect(tell(harness, order)).toMatchObject({ repeated: false });
   expect(tell(harness, order)).toMatchObject({ repeated: true });
   expect(counted(harness, order)).toEqual({ sold: 4, orders: 2 });
-});
-
-it('orders that a restored mirror does not have count again in it', async () => {
-  const { harness, order } = await filled();
-  await using _ = harness;
-  const { path } = harness.daemon.config.mirror;
-  await harness.restart({
-    meanwhile: async () => copyFileSync(path, `${path}.backup`),
-  });
-  tell(harness, order);
-  await harness.restart({
-    meanwhile: async () => {
-      expect(walSizeOf(path)).toBe(0);
-      copyFileSync(`${path}.backup`, path);
-    },
-  });
-  expect(counted(harness, order)).toEqual({ sold: 0, orders: 0 });
-  expect(tell(harness, order)).toMatchObject({ repeated: false });
-  expect(counted(harness, order)).toEqual({ sold: 2, orders: 1 });
 });
 
 it('ids are kept for 400 days, as hashes in the inbox, and nothing of them in the mirror', async () => {

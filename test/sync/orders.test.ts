@@ -65,20 +65,6 @@ it('the change that a failed order told of raises the volatility once, also when
   expect(first.daemon.mirror.schedule.records.find(told.key)?.told_at).toBeNull();
 });
 
-it('a failed order that is told of while a read is under way has its dates read once more', async () => {
-  const { harness, product, failed, ports, key } = await filled();
-  await using _ = harness;
-  harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability`, times: 1 });
-  const early = ports.sharedReads.join(key, { deadline_ms: 10_000, signal: never }).result;
-  await harness.drive(harness.clock.sleep(500));
-  reportOrder(ports, failed);
-  const told_at = harness.clock.now();
-  await harness.drive(early);
-  expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({ due_reason: 'order-failed', told_at });
-  await harness.drive(recheckOrder(ports, failed, never));
-  expect(harness.daemon.mirror.schedule.records.find(key)?.fetched_at).toBeGreaterThanOrEqual(told_at);
-});
-
 it('orders are counted by what they say of the mirror, and nothing of them stands in it but counts', async () => {
   const { harness, product, failed, ports } = await filled();
   await using _ = harness;

@@ -102,40 +102,6 @@ describe('a service that', () => {
     ]);
   });
 
-  it('leaves out the last dates of a window is asked for them again a minute later, and then ever more rarely', async () => {
-    await using harness = await filledHarness({ lean: true, products: 3 });
-    await harness.drive(harness.clock.sleep(hour));
-    const { ports, mirror } = harness.daemon;
-    const [id = 0] = mirror.catalogue.products.ids();
-    const far = () =>
-      mirror.schedule.records.ofProduct(id).find(({ resource, part }) => resource === 'availability' && part === 2);
-    const upstream = ports.upstream.in('far');
-    const commit: SyncPorts['commit'] = async (work) => ports.mirror.transaction(work);
-    let last = '';
-    const availability: typeof upstream.availability = async (asked) => {
-      last ||= addDays(asked.to, -3);
-      const dates = { from: asked.from < last ? asked.from : addDays(last, -5), to: asked.to < last ? asked.to : last };
-      const reading = await upstream.availability({ ...asked, ...dates });
-      return reading.kind === 'read' ? { ...reading, value: { ...reading.value, named: dates } } : reading;
-    };
-    const waits: number[] = [];
-    for (let reads = 0; reads < 2; reads += 1) {
-      const record = far();
-      if (record === undefined) throw new Error('no window');
-      const read = refreshAvailability(
-        { ...ports, upstream: { ...upstream, availability }, progressed: () => undefined, commit },
-        mirror.schedule.records.find(record) ?? record,
-        never,
-      );
-      expect(await harness.drive(read)).toMatchObject({ kind: 'stored', warning: { code: 'other-dates' } });
-      waits.push(((far()?.due_at ?? 0) - harness.clock.now()) / 60_000);
-      await harness.drive(harness.clock.sleep(60_000));
-    }
-    expect(waits[0]).toBeLessThanOrEqual(1);
-    expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
-    expect(waits[1]).toBeLessThanOrEqual(3);
-  });
-
   it('answers for other dates of a product that is on sale again no longer withholds the dates that are known', async () => {
     await using harness = await filledHarness({ products: 8 });
     const [{ product_id } = { product_id: 0 }] = harness.rows<{ product_id: number }>(

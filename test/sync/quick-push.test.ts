@@ -138,35 +138,6 @@ describe('where only the calls of the specification exist', () => {
     expect(test.pages).toHaveLength(3);
   });
 
-  it('a list that has become incomplete is walked at most once in ten minutes for notifications that it cannot answer', async () => {
-    const walksWith = async (notifications: number) => {
-      await using test = await filled();
-      test.harness.sandbox.faults.add({ kind: 'fewer-rows', path: '^/v2/products\\?.*page=12', rows: 0 });
-      const id = test.ids.at(-1) ?? 0;
-      await test.post(notificationOf(id, updated()));
-      for (let times = 0; times < 10; times += 1) {
-        await test.live(2 * minute);
-        if (times < notifications) await test.post(notificationOf(id, updated()));
-      }
-      return test.pages.filter((page) => page === 1).length;
-    };
-    // The incomplete list is tried again by itself, too.
-    expect((await walksWith(10)) - (await walksWith(0))).toBeLessThanOrEqual(2);
-  });
-
-  it('a product that has moved by a page is found beside it, and what its page lacks is not withdrawn', async () => {
-    await using test = await filled();
-    const [id = 0, other = 0] = [test.ids.at(-1), test.ids[0]];
-    const gone = test.ids.slice(0, 6);
-    for (const each of gone) test.sandboxed(each).withdrawn = true;
-    await closeAndWait(test, id, other);
-    expect(test.product(id)).toEqual(confirmed);
-    expect(test.pages.length).toBeLessThanOrEqual(3);
-    expect(test.query('SELECT product_id FROM products').length).toBe(
-      test.harness.sandbox.world.visible().length + gone.length,
-    );
-  });
-
   it('one read of a page answers for every product on it: a hundred closures at once cost no more than the list', async () => {
     await using test = await filled({ products: 130, page_size: 5 });
     const closed = test.ids.slice(0, 100);
@@ -176,17 +147,5 @@ describe('where only the calls of the specification exist', () => {
     expect(closed.map((id) => test.product(id)?.sellable)).toEqual(closed.map(() => 0));
     expect(closed.every((id) => test.product(id)?.sale_status === 'disabled')).toBe(true);
     expect(test.pages.length).toBeLessThanOrEqual(26);
-  });
-
-  it('a hundred forged notifications in five minutes have the page read once a minute', async () => {
-    await using test = await filled();
-    const id = test.ids.at(-1) ?? 0;
-    for (let post = 0; post < 100; post += 1) {
-      await test.post(notificationOf(id, enabled, disabled({})));
-      await test.live(3000);
-    }
-    expect(test.pages.length).toBeLessThanOrEqual(6);
-    await test.live(3 * minute);
-    expect(test.product(id)).toEqual(open);
   });
 });

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
-import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { type ResyncRequest, requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
-import { makeDue } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -73,130 +71,6 @@ describe('a resync', () => {
     expect(jobs.find(second.job_id)).toMatchObject({ left: 3, failed: 0 });
     harness.daemon.mirror.transaction(() => jobs.giveUp(record, second.job_id));
     expect(jobs.find(second.job_id)).toMatchObject({ left: 2, failed: 1 });
-  });
-
-  it('that continues an interrupted one asks again what failed in it', async () => {
-    await using harness = await filled();
-    const { daemon, clock, sandbox } = harness;
-    const [one = 0, other = 0] = harness.products();
-    const request: ResyncRequest = { ...everything, resources: ['checkout'] };
-    // One product is refused, which is final; the answer for another one is asked for again, so the job is not finished.
-    sandbox.faults.add({ kind: 'status', status: 401, path: `/v2/products/${one}/checkout` });
-    sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${other}/checkout` });
-    const first = requestResync(daemon.ports, request);
-    await harness.liveUntil(clock.now() + 5000);
-    expect(harness.job(first.job_id)).toMatchObject({ records: 3, left: 1, failed: 1 });
-    sandbox.faults.clear();
-    const joined = requestResync(daemon.ports, request, { resume: true });
-    expect(joined).toMatchObject({ job_id: first.job_id, resumed: true, records: 3, left: 2, failed: 0 });
-    await harness.liveUntil(clock.now() + 5 * 60_000);
-    expect(harness.job(first.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
-    expect(harness.record(one, 'checkout_information')?.failures).toBe(0);
-  });
-
-  it('that continues an interrupted one walks a list that failed in it from its first page', async () => {
-    const pages: (string | null)[] = [];
-    const served = ({ path, query }: { path: string; query: URLSearchParams }) => {
-      if (path === '/v2/products') pages.push(query.get('page'));
-    };
-    const profile = { authorization: { header: null }, page_size: 10 };
-    await using harness = await filledHarness({ lean: true, products: 24, served }, { service: { profile } });
-    const { daemon, clock, sandbox } = harness;
-    const [failing = 0] = harness.products();
-    const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
-    sandbox.faults.add({ kind: 'status', status: 401, path: '^/v2/products\\?.*\\bpage=2\\b' });
-    // So that the job is not finished.
-    sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
-    const first = requestResync(daemon.ports, request);
-    await harness.liveUntil(clock.now() + 20_000);
-    expect(harness.job(first.job_id)).toMatchObject({ failed: 1, finished_at: null });
-    sandbox.faults.clear();
-    pages.length = 0;
-    expect(requestResync(daemon.ports, request, { resume: true })).toMatchObject({
-      job_id: first.job_id,
-      resumed: true,
-    });
-    await harness.liveUntil(clock.now() + 60_000);
-    expect(pages).toEqual(['1', '2', '3']);
-  });
-
-  it('that continues an interrupted one ends what is held of a list that counts as read', async () => {
-    const sandbox = { lean: true, products: 24 };
-    await using harness = await filledHarness(sandbox);
-    const { daemon, clock } = harness;
-    const [failing = 0] = harness.products();
-    const request: ResyncRequest = { ...everything, resources: ['products', 'checkout'] };
-    harness.sandbox.faults.add({ kind: 'prices', amount: 0.01 });
-    // So that the job is not finished.
-    harness.sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
-    const first = requestResync(daemon.ports, request);
-    await harness.liveUntil(clock.now() + 20_000);
-    const held = () => harness.held().map(({ subject }) => subject);
-    const ofList = () =>
-      daemon.mirror.evidence.claims('from-prices', 'pending').filter(({ resource }) => resource === 'products').length;
-    expect(held()).toEqual(['from-prices']);
-    expect(ofList()).toBe(24);
-    expect(harness.job(first.job_id).finished_at).toBe(null);
-    harness.sandbox.faults.clear();
-    expect(requestResync(daemon.ports, request, { resume: true })).toMatchObject({
-      job_id: first.job_id,
-      resumed: true,
-    });
-    // Before the first sample is asked.
-    await harness.liveUntil(clock.now() + 20_000);
-    expect(ofList()).toBe(0);
-    await harness.liveUntil(clock.now() + 5 * 60_000);
-    expect(held()).toEqual([]);
-    expect(harness.job(first.job_id)).toMatchObject({ left: 0, failed: 0 });
-  });
-
-  it('of one product takes its records from a larger one, which no longer counts them, read or not', async () => {
-    await using harness = await filled();
-    const { daemon, clock, sandbox } = harness;
-    const [failing = 0] = harness.products();
-    const request: ResyncRequest = { ...everything, resources: ['checkout'] };
-    sandbox.faults.add({ kind: 'status', status: 500, path: `/v2/products/${failing}/checkout` });
-    const all = requestResync(daemon.ports, request);
-    const one = requestResync(daemon.ports, { ...request, product_ids: [failing] });
-    expect(one).toMatchObject({ resumed: false, records: 1, left: 1 });
-    expect(harness.job(all.job_id)).toMatchObject({ records: 2, left: 2 });
-    await harness.liveUntil(clock.now() + 5000);
-    expect(harness.job(all.job_id)).toMatchObject({ records: 2, left: 0, failed: 0 });
-    expect(harness.job(one.job_id)).toMatchObject({ records: 1, left: 1, failed: 0 });
-  });
-
-  it('of everything leaves notified reads and those that decide about a closure in their lane', async () => {
-    await using harness = await filledHarness({ lean: true, products: 120 });
-    const { daemon, clock } = harness;
-    const { mirror } = daemon;
-    const [notified = 0, closed = 0, failing = 0, other = 0] = harness.products();
-    const now = clock.now();
-    const own = (product_id: number) => ({ resource: 'product_detail', product_id, edition: 'en', part: 0 }) as const;
-    makeDue(harness, [own(notified)], { at: instant(now - 1000), reason: 'notified' });
-    makeDue(harness, [own(closed)], { at: instant(now + 30_000), reason: 'closure-unconfirmed' });
-    makeDue(harness, [own(failing)], { at: instant(now + hour), reason: 'notified' });
-    makeDue(harness, [own(other)], { at: instant(now + hour), reason: 'cadence-elapsed' });
-    const { job_id } = requestResync(daemon.ports, everything);
-    const plan = (product_id: number) =>
-      mirror.schedule.records.ofProduct(product_id).find(({ resource }) => resource === 'product_detail');
-    const lane = 'notification';
-    expect(plan(notified)).toMatchObject({ lane, due_reason: 'notified', due_at: now - 1000, job_id });
-    expect(plan(closed)).toMatchObject({ lane, due_reason: 'closure-unconfirmed', due_at: now + 30_000, job_id });
-    expect(plan(failing)).toMatchObject({ lane, due_reason: 'notified', due_at: now + 60_000, job_id });
-    expect(plan(other)).toMatchObject({ lane: 'fill', due_reason: 'requested', job_id });
-    expect(mirror.schedule.records.due(now, 'triggered', 10).map(({ product_id }) => product_id)).toEqual([notified]);
-  });
-
-  it('of few records makes a notified one due at once', async () => {
-    await using harness = await filled();
-    const { daemon, clock } = harness;
-    const [product_id = 0] = harness.products();
-    const own = { resource: 'product_detail', product_id, edition: 'en', part: 0 } as const;
-    makeDue(harness, [own], { at: instant(clock.now() + 30_000), reason: 'notified' });
-    requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
-    const record = harness.record(product_id, 'product_detail');
-    expect(record).toMatchObject({ due_reason: 'requested', lane: 'notification' });
-    expect(record?.due_at).toBeLessThanOrEqual(clock.now());
   });
 
   it('of one product is finished when its records are read, while a larger one goes on', async () => {
@@ -292,28 +166,5 @@ describe('a resync', () => {
     const job = harness.job(job_id);
     expect(job).toMatchObject({ left: 0, failed: 0 });
     expect(job?.records).toBeLessThan(records);
-  });
-
-  it('counts a record that only its own read refuses as failed: the list still has its product (control)', async () => {
-    await using harness = await filled();
-    const { daemon, clock, sandbox } = harness;
-    const [product_id = 0] = harness.products();
-    sandbox.faults.add({ kind: 'status', status: 404, path: `/v2/products/${product_id}[/?]` });
-    const { job_id } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
-    await harness.liveUntil(clock.now() + 10 * 60_000);
-    const job = harness.job(job_id);
-    expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
-  });
-
-  it('asked for again counts what is left of it', async () => {
-    await using harness = await filled();
-    const { daemon } = harness;
-    const first = requestResync(daemon.ports, { ...everything, resources: ['checkout'] });
-    const one = daemon.mirror.schedule.records.dueOfJob(harness.clock.now(), first.job_id, 1)[0];
-    if (one === undefined) throw new Error('nothing is due');
-    daemon.mirror.transaction(() => daemon.mirror.schedule.jobs.giveUp(one, first.job_id));
-    const whole = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10);
-    const left = costOfResync(daemon.ports, { ...everything, resources: ['checkout'] }, 10, { job_id: first.job_id });
-    expect([whole.calls, left.calls]).toEqual([3, 2]);
   });
 });

@@ -70,45 +70,6 @@ describe('a rotation', () => {
     expect(at.addresses.accepts(old, now + grace)).toBe(false);
   });
 
-  it('comes by itself when the address is old enough, once', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    await at.live(29 * day, day);
-    expect(at.addresses.states()).toHaveLength(1);
-    await at.live(2 * day, day);
-    expect(at.addresses.states()).toHaveLength(2);
-    await at.live(9 * day, day);
-    expect(at.addresses.states()).toHaveLength(2);
-    expect(reaches(at)).toBe(true);
-  });
-
-  it('that was begun is finished before another one begins', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    at.service.script.push((_call, response) => response.destroy());
-    expect(await at.work.rotate('all', never)).toMatchObject([{ done: false }]);
-    expect(await at.work.rotate('all', never)).toMatchObject([{ done: true }]);
-    expect(at.addresses.states().map(({ epoch, announced_at }) => [epoch, announced_at !== null])).toEqual([
-      [1, true],
-      [2, true],
-    ]);
-  });
-
-  it('whose PUT took effect unheard is found announced, without a second PUT', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    at.service.script.push((_call, response, effect) => {
-      effect();
-      response.destroy();
-    });
-    expect(await at.work.rotate('all', never)).toMatchObject([{ done: false }]);
-    expect(reaches(at)).toBe(true);
-    at.restart();
-    await at.live(2 * minute);
-    expect(at.service.puts()).toHaveLength(2);
-    expect(at.addresses.states()[1]?.announced_at).not.toBeNull();
-  });
-
   it('is finished after a kill between any two steps, and the service always calls an address that is accepted (W12)', async () => {
     let kills = 0;
     for (let boundary = 1; ; boundary += 1) {

@@ -80,32 +80,6 @@ describe('what is declared is kept', () => {
     ]);
   });
 
-  it('means what a category, a city and a country have, and by experience what they belong to', async () => {
-    const narrowed = [
-      { ...declaredAll, id: 'even', categories: ['even'] },
-      { ...declaredAll, id: 'city', city_ids: [11], country_ids: [20] },
-      { ...declaredAll, id: 'venues', type: 'experience_ids' as const },
-      { ...declaredAll, id: 'these', entities: [900, 2] },
-      { id: 'sold', type: 'products_i_sell' as const, change_types: [...changeTypes] },
-    ];
-    await using at = await subscriptionHarness(narrowed, { products: 9 });
-    await at.live(minute);
-    expect(Object.fromEntries([...at.service.held].map(([id, { entity_ids }]) => [id, entity_ids]))).toEqual({
-      even: [2, 4, 6, 8],
-      city: [3, 9],
-      venues: [30, 31],
-      these: [2, 900],
-      sold: undefined,
-    });
-    expect(at.test.all('SELECT subscription_id, covered_products FROM subscriptions ORDER BY 1')).toEqual([
-      { subscription_id: 'city', covered_products: 2 },
-      { subscription_id: 'even', covered_products: 4 },
-      { subscription_id: 'sold', covered_products: null },
-      { subscription_id: 'these', covered_products: 1 },
-      { subscription_id: 'venues', covered_products: 9 },
-    ]);
-  });
-
   it('says which products on sale no working subscription covers', async () => {
     await using at = await subscriptionHarness([{ ...declaredAll, categories: ['even'] }], { products: 5 });
     const { subscriptions } = at.test.mirror.push;
@@ -159,18 +133,6 @@ describe('what is declared is kept', () => {
 });
 
 describe('a PUT that fails (U15)', () => {
-  it('with 500 is repeated later, the same body to the same id: one effective subscription', async () => {
-    await using at = await subscriptionHarness();
-    at.service.script.push((_call, response) => answer(response, 404, {}));
-    for (let index = 0; index < 2; index += 1) at.service.script.push((_call, response) => answer(response, 500, {}));
-    await at.live(20 * minute);
-    const puts = at.service.puts();
-    expect(puts).toHaveLength(3);
-    expect(new Set(puts.map(({ path, body }) => `${path} ${JSON.stringify(payloadOf(body))}`)).size).toBe(1);
-    expect(at.service.held.size).toBe(1);
-    expect(row(at)).toMatchObject({ failures: 0, failure: null, status: 'active' });
-  });
-
   it('by a timeout after its effect is repeated or found, and the address stays the same', async () => {
     await using at = await subscriptionHarness();
     const lost = Promise.withResolvers<void>();
@@ -204,33 +166,6 @@ describe('a PUT that fails (U15)', () => {
     expect(at.noticed()).toEqual([]);
     expect(row(at)).toMatchObject({ status: 'active', failures: 0 });
   });
-
-  it('because the service is busy is nobody’s failure', async () => {
-    await using at = await subscriptionHarness();
-    at.service.script.push((_call, response) => answer(response, 404, {}));
-    at.service.script.push((_call, response) => answer(response, 429, {}));
-    await at.live(minute);
-    expect(row(at)).toMatchObject({ failures: 0, failure: expect.stringMatching(/^throttled/) });
-    await at.live(2 * minute);
-    expect(row(at)).toMatchObject({ status: 'active', failure: null });
-  });
-});
-
-describe('a service that lets no subscription be read', () => {
-  it('still gets what is declared, and is asked less and less often', async () => {
-    await using at = await subscriptionHarness();
-    const refuse = () =>
-      at.service.script.push((call, response, effect) => {
-        if (call.method !== 'GET') effect();
-        answer(response, call.method === 'GET' ? 405 : 200, {});
-      });
-    for (let call = 0; call < 100; call += 1) refuse();
-    await at.live(day, 10 * minute);
-    expect(heldIds(at)).toEqual([1, 2, 3]);
-    expect(at.service.puts()).toHaveLength(1);
-    expect(row(at)).toMatchObject({ status: 'accepted', failures: 0 });
-    expect(at.service.calls.length).toBeLessThanOrEqual(12);
-  });
 });
 
 describe('a subscription that does not send', () => {
@@ -259,60 +194,6 @@ describe('a subscription that does not send', () => {
       expect(row(at)).toMatchObject({ failures: 0, failure: null, not_before: null });
     },
   );
-
-  it('and was just revived still gets what differs, and keeps its backoff', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    degrade(at, 'degraded');
-    await at.live(hour);
-    expect(row(at)).toMatchObject({ failures: 1, failure: null });
-    at.addProducts(4, 4);
-    at.restart();
-    await at.live(minute);
-    expect(heldIds(at)).toEqual([1, 2, 3, 4]);
-    expect(row(at)).toMatchObject({ failures: 1, failure: null });
-  });
-
-  it('is put again where the service cannot reactivate', async () => {
-    await using at = await subscriptionHarness([declaredAll], { reactivate: false });
-    await at.live(minute);
-    degrade(at, 'failed');
-    await at.live(hour);
-    expect(at.service.puts()).toHaveLength(2);
-    expect(at.service.held.get('all')?.status).toBe('active');
-  });
-
-  it('is tried all the same where the address cannot be reached from inside', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    degrade(at, 'degraded');
-    at.selfTest = 'failed';
-    await at.live(3 * hour);
-    expect(at.service.held.get('all')?.status).toBe('active');
-  });
-
-  it.each(['cancelled', null])('because it is %s is created again', async (status) => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    if (status === null) at.service.held.delete('all');
-    else degrade(at, status);
-    await at.live(hour);
-    expect(at.service.puts()).toHaveLength(2);
-    expect(at.service.held.get('all')?.status).toBe('active');
-  });
-
-  it('because it breaks again and again is repaired less and less often', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    let repairs = 0;
-    for (let tick = 0; tick < 72 * 6; tick += 1) {
-      degrade(at, 'degraded');
-      await at.live(10 * minute, 10 * minute);
-    }
-    repairs = at.service.calls.filter(({ path }) => path.endsWith('/reactivate')).length;
-    expect(repairs).toBeGreaterThanOrEqual(5);
-    expect(repairs).toBeLessThanOrEqual(10);
-  });
 });
 
 describe('two daemons with one subscription id', () => {
@@ -340,39 +221,6 @@ describe('two daemons with one subscription id', () => {
     expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
     expect(at.noticed()).toEqual([]);
   });
-
-  it('are not what a changed master secret is: the new addresses are put at once', async () => {
-    await using at = await subscriptionHarness();
-    await at.live(minute);
-    at.addresses.master = 'another';
-    at.addresses.changed = true;
-    at.restart();
-    await at.live(minute);
-    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 1)}`);
-    expect(at.noticed()).toEqual([]);
-  });
-});
-
-test('no address and no token is in a log line, the mirror or what a command prints', async () => {
-  await using at = await subscriptionHarness();
-  at.service.script.push((_call, response) => answer(response, 404, {}));
-  at.service.script.push((call, response) =>
-    answer(response, 400, { error_code: 'validation_error', message: `refused: ${payloadOf(call.body).callback_url}` }),
-  );
-  await at.live(20 * minute);
-  const printed = [
-    await at.work.compare(null, never),
-    await at.work.apply('dry', never),
-    await at.work.rotate(null, never),
-  ];
-  await at.live(2 * hour);
-  const tokens = at.addresses.states().map(({ subscription_id, epoch }) => at.addresses.token(subscription_id, epoch));
-  expect(tokens).toHaveLength(2);
-  const dump = ['_subscription', '_subscription_product', '_outcome'].flatMap((table) =>
-    at.test.all(`SELECT * FROM ${table}`),
-  );
-  for (const secret of [...tokens, public_url, 'PRIVATE KEY', 'eyJ'])
-    expect(JSON.stringify([printed, dump, at.log.lines()])).not.toContain(secret);
 });
 
 describe('a dry run', () => {
@@ -421,19 +269,6 @@ describe('a dry run', () => {
     ]);
     expect(heldIds(at)).toEqual([1, 9]);
   });
-});
-
-test('work for people and for the daemon is done one after the other', async () => {
-  await using at = await subscriptionHarness();
-  await Promise.all([
-    at.work.maintain(never),
-    at.work.apply('now', never),
-    at.work.maintain(never),
-    at.work.rotate(null, never),
-  ]);
-  expect(at.service.puts().map(({ body }) => payloadOf(body).callback_url)).toEqual(
-    [1, 2].map((epoch) => `${public_url}/${at.addresses.token('all', epoch)}`),
-  );
 });
 
 test('an id that nobody declares is refused, with those that are', async () => {

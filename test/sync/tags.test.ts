@@ -43,22 +43,6 @@ describe('tags', () => {
     ]);
   });
 
-  it('have a new name within their cadence, and not before (control)', async () => {
-    await using harness = await virtualHarness(world, bilingual);
-    await harness.fill();
-    const [id = 0] = harness.sandbox.world.tags();
-    const after = harness.rows<{ newest: number }>('SELECT max(seq) AS newest FROM changes')[0]?.newest ?? 0;
-    harness.sandbox.world.tagEdits.set(id, { name: 'Renamed' });
-    await harness.liveUntil(harness.clock.now() + hour / 2);
-    expect(namesOf(harness, id)[0]?.name).toBe(`Tag ${id}`);
-    expect(changes(harness, after)).toEqual([]);
-    await harness.liveUntil(harness.clock.now() + hour / 2);
-    expect(namesOf(harness, id).map(({ name }) => name)).toEqual(['Renamed', 'Renamed']);
-    expect(changes(harness, after).sort((a, b) => `${a.language}`.localeCompare(`${b.language}`))).toEqual(
-      ['en', 'nl'].map((language) => ({ language, detail: JSON.stringify({ tag_ids: [id] }) })),
-    );
-  });
-
   it('go with their names when the list has them no more; products keep the id', async () => {
     await using harness = await virtualHarness(world, bilingual);
     await harness.fill();
@@ -74,22 +58,6 @@ describe('tags', () => {
     harness.sandbox.world.tagEdits.delete(id);
     await harness.liveUntil(harness.clock.now() + 2 * hour);
     expect(namesOf(harness, id)).toHaveLength(2);
-  });
-
-  it('stay where many are missing, until three lists in a row lack them; an empty list takes none', async () => {
-    await using harness = await virtualHarness(world, { cadence: { tags: '1h' } });
-    await harness.fill();
-    const before = stored(harness);
-    const [kept = 0, ...lost] = harness.sandbox.world.tags();
-    for (const id of lost) harness.sandbox.world.tagEdits.set(id, null);
-    const walked = walks(harness);
-    for (; walks(harness) - walked < 2; await harness.liveUntil(harness.clock.now() + hour / 6));
-    expect(stored(harness)).toBe(before);
-    for (; walks(harness) - walked < 3; await harness.liveUntil(harness.clock.now() + hour / 6));
-    expect(stored(harness)).toBe(1);
-    harness.sandbox.world.tagEdits.set(kept, null);
-    await harness.liveUntil(harness.clock.now() + 6 * hour);
-    expect(stored(harness)).toBe(1);
   });
 
   it('are not asked for where their path is null', async () => {

@@ -69,29 +69,6 @@ describe('a service that replaces or leaves out a part of everything', () => {
   });
 });
 
-it('a wave that a restart interrupts shows no more than one that it does not', async () => {
-  const wrong = async (isInterrupted: boolean) => {
-    await using harness = await filledHarness({ products });
-    const soon = new Date(harness.clock.now() + 20 * 24 * hour).toISOString().slice(0, 10);
-    const shown = () =>
-      all<string>(
-        harness,
-        `SELECT product_id || count(*) FROM bookable_days WHERE date < '${soon}' GROUP BY product_id ORDER BY product_id`,
-      );
-    const before = shown();
-    const ids = all<number>(harness, 'SELECT DISTINCT product_id FROM bookable_days');
-    harness.sandbox.faults.add({ kind: 'cut-dates' });
-    for (const some of [ids.slice(0, 2), ids.slice(2)]) {
-      readAgain(harness, some);
-      await harness.liveUntil(harness.clock.now() + 2 * minute);
-      if (isInterrupted) await harness.restart();
-    }
-    expect(held(harness)).toContain('fewer-near-dates held');
-    return shown().filter((each, index) => each !== before[index]).length;
-  };
-  expect(await wrong(true)).toBeLessThanOrEqual(await wrong(false));
-});
-
 describe('products that were closed', () => {
   it('close again at once after a service has shown them on sale, however many they are, also over restarts', async () => {
     await using harness = await filledHarness({ products: 60, lean: true }, {}, {});

@@ -264,23 +264,3 @@ describe('what is no jump', () => {
     expect((await at.harness.compare()).first).toEqual([]);
   });
 });
-
-describe('what cannot be undone', () => {
-  it('waits until the clock was right for an hour, also across a restart', async () => {
-    await using at = await course();
-    const inDoubt = "the machine's clock is in doubt, or was within the hour";
-    const keptFrom = async () => (await at.harness.drive(at.harness.daemon.schedule.run('retention')))?.kept_from;
-    await at.live(minute);
-    expect(await keptFrom()).toBe(null);
-    at.machine.jump(4100 * day);
-    await at.live(5 * second);
-    expect(await keptFrom()).toBe(inDoubt);
-    at.machine.jump(-4100 * day);
-    await at.live(30 * minute);
-    expect(await keptFrom()).toBe(inDoubt);
-    await at.harness.restart();
-    expect(await keptFrom()).toBe(inDoubt);
-    await at.live(31 * minute);
-    expect(await keptFrom()).toBe(null);
-  });
-});

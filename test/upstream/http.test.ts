@@ -132,6 +132,16 @@ describe('an answer', () => {
     ]);
   });
 
+  test('carries no key where there is none', async () => {
+    let authorization: string | undefined = 'not asked';
+    const base = await serve((request, response) => {
+      authorization = request.headers.authorization;
+      response.writeHead(200, json).end('{}');
+    });
+    await client(base, { key: null }).get();
+    expect(authorization).toBe(undefined);
+  });
+
   test('asks no proxy of the environment', async () => {
     const saved = { ...process.env };
     closers.push(() => Object.assign(process.env, { http_proxy: '', HTTP_PROXY: '' }, saved));
@@ -207,6 +217,11 @@ describe('an answer', () => {
       expect(outcome).toMatchObject({ kind: 'answer', text: '{}' });
     },
   );
+
+  test('may begin with a byte order mark, which is no part of the text', async () => {
+    const outcome = await outcomeOf((_, response) => response.writeHead(200, json).end('\uFEFF{}'));
+    expect(outcome).toMatchObject({ kind: 'answer', text: '{}', bytes: 5 });
+  });
 
   test('leaves its connection to the next call, and so do a refusal, a throttle, a redirect and an error', async () => {
     const statuses = [200, 404, 429, 302, 500, 200];
@@ -342,6 +357,10 @@ describe('what cannot be used fails:', () => {
     expect(await get()).toMatchObject({ kind: 'failed', code: 'reset' });
     expect(await get()).toMatchObject({ kind: 'answer' });
   });
+
+  test('a path that is none is a mistake of ours', async () => {
+    await expect(client('http://127.0.0.1:1').get('http://elsewhere.invalid/')).rejects.toThrow(TypeError);
+  });
 });
 
 describe('time', () => {
@@ -448,6 +467,17 @@ describe('time', () => {
     expect(clock.pending()).toBe(0);
   });
 
+  test('that the caller ended before asking sends nothing', async () => {
+    let asked = 0;
+    const base = await serve((_, response) => {
+      asked += 1;
+      response.end();
+    });
+    const reason = new Error('shutting down');
+    await expect(client(base).get('/', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(asked).toBe(0);
+  });
+
   test('in which the client is closed fails the call', async () => {
     const { base, asked } = await holding();
     const { get, http } = client(base);
@@ -478,6 +508,30 @@ describe('a throttle', () => {
     expect(await gateway.get()).toMatchObject({ code: 'status-502', until: gateway.clock.now() + 5000 });
     // Limits of proxies are answered so.
     expect(await client(await page(429)).get()).not.toHaveProperty('proxied');
+  });
+
+  test('may name an instant on the service’s own clock', async () => {
+    const { get, clock } = client(
+      await serve((_, response) =>
+        response
+          .writeHead(429, { date: 'Sat, 01 Jan 2028 10:00:00 GMT', 'retry-after': 'Sat, 01 Jan 2028 10:00:09 GMT' })
+          .end(),
+      ),
+    );
+    expect(await get()).toEqual({ kind: 'throttled', status: 429, until: clock.now() + 9_000 });
+  });
+
+  test('may name none', async () => {
+    expect(await outcomeOf((_, response) => response.writeHead(429).end())).toEqual({
+      kind: 'throttled',
+      status: 429,
+      until: null,
+    });
+  });
+
+  test('is one even where its body is broken', async () => {
+    const base = await serveRaw('HTTP/1.1 429 No\r\nRetry-After: 5\r\nContent-Length: 100\r\n\r\nslow');
+    expect(await client(base).get()).toMatchObject({ kind: 'throttled', status: 429 });
   });
 
   test('is one even where its body never ends', async () => {
@@ -529,6 +583,13 @@ describe('a refusal', () => {
     ['that is endless', 404, `{"message":"${'x'.repeat(200_000)}"}`, 'status-404', 'the service answered 404'],
   ])('%s: %i', async ([, status, body, code, message]) => {
     expect(await refusing(status, body)).toEqual({ kind: 'refused', status, code, message });
+  });
+
+  test('in an encoding nobody asked for is still one', async () => {
+    expect(await refusing(404, 'x', { 'content-encoding': 'br' })).toMatchObject({
+      kind: 'refused',
+      code: 'status-404',
+    });
   });
 
   test('that is cut off is none: it may have said something else', async () => {
@@ -605,6 +666,13 @@ describe('without a connection the service is unreachable:', () => {
     expect(await client(base).get()).toMatchObject({ kind: 'unreachable', code: 'connection-refused' });
   });
 
+  test('nobody listens at any address of the name', async () => {
+    const base = await serve(() => undefined);
+    await closers.pop()?.();
+    const outcome = await client(base.replace('127.0.0.1', 'localhost')).get();
+    expect(outcome).toMatchObject({ kind: 'unreachable', code: 'connection-refused' });
+  });
+
   test('the name does not exist', async () => {
     expect(await client('http://no-such-host.invalid').get()).toMatchObject({ kind: 'unreachable', code: 'dns' });
   });
@@ -612,6 +680,14 @@ describe('without a connection the service is unreachable:', () => {
   test('the other side does not speak TLS', async () => {
     const base = await serve((_, response) => response.end());
     expect(await client(base.replace('http:', 'https:')).get()).toMatchObject({ kind: 'unreachable', code: 'tls' });
+  });
+
+  test('the other side hangs up during the handshake', async () => {
+    const base = await listen(
+      createRawServer((socket) => void socket.once('data', () => socket.end())),
+      'https',
+    );
+    expect(await client(base).get()).toMatchObject({ kind: 'unreachable', code: 'tls' });
   });
 
   test('the handshake takes longer than a connection may', async () => {
