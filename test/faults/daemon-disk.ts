@@ -61,6 +61,9 @@ interface Place {
 
 const token = 'a-token-for-one-test';
 
+/** A busy machine sends on a kept connection as it is being closed. */
+const alone = { connection: 'close' };
+
 /** Runs a daemon with a fault under it while deliveries and checks come. */
 export async function endure({
   products,
@@ -125,7 +128,7 @@ export async function endure({
     for (let n = 0; performance.now() < end_at && daemon.child.exitCode === null; n += 1) {
       posted += 1;
       const body = JSON.stringify({ posted, padding: 'x'.repeat(2000) });
-      const answer = await fetch(callback_url, { method: 'POST', body });
+      const answer = await fetch(callback_url, { method: 'POST', body, headers: alone });
       counts[answer.status === 200 ? 'acknowledged' : 'refused'] += 1;
       const { verdict } = (await ask('/v1/check', { product_id, date })).body as { verdict?: string };
       if (verdict !== undefined) counts.checks += 1;
@@ -237,6 +240,7 @@ export async function startLocked(): Promise<Outcome> {
 async function call(port: number, route: string, body?: unknown): Promise<{ status: number; body: unknown }> {
   const response = await fetch(`http://127.0.0.1:${port}${route}`, {
     headers: {
+      ...alone,
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },

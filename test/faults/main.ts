@@ -95,7 +95,7 @@ async function outcomeOf(run: Run): Promise<Ended> {
   };
   const { passed, ran, numbers } = await outcome().catch((error: unknown): Outcome => {
     if (error instanceof CannotRun) return { passed: !strict, ran: false, numbers: `skipped: ${error.message}` };
-    return { passed: false, numbers: String(error) };
+    return { passed: false, numbers: [error, (error as Error).cause ?? ''].join(' ') };
   });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   said.push(`      ${passed ? 'ok  ' : 'FAIL'}  ${what}: ${numbers} (${seconds} s)`);
