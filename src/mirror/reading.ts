@@ -4,7 +4,7 @@ import { type Bound, readsOf } from '../sqlite/statements.ts';
 import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
 import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
-import { type TagReads, tagReads } from './catalogue/tags.ts';
+import { TagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { type ClosureReads, closureReads } from './push/closures.ts';
@@ -86,7 +86,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       products: productReads(reads),
       categories: categoryReads(reads),
       experiences: experienceReads(reads),
-      tags: tagReads(reads),
+      tags: new TagReads(reads),
     },
     push: {
       closures: closureReads(reads),

@@ -128,6 +128,17 @@ export function readsOf(db: Database): Reads {
 }
 
 /**
+ * A class of statements: `readonly #one = this.db.rows(…)`. They are prepared with the object. `Db` is `Writes` where it writes.
+ */
+export abstract class Store<Db extends Reads> {
+  protected readonly db: Db;
+
+  constructor(db: Db) {
+    this.db = db;
+  }
+}
+
+/**
  * Decides whether `writesTo` prepares each statement at once. The program always does: a statement that SQLite does not
  * understand fails the start, and not a night. Only tests, which open hundreds of files, put it off to the first use.
  */

@@ -15,7 +15,7 @@ import { type ProductTables, productTables } from './products.ts';
 import { type RemovalTable, removalTable } from './removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './search/list-places.ts';
 import { searchTable } from './search.ts';
-import { type TagTables, tagTables } from './tags.ts';
+import { TagTables } from './tags.ts';
 import { type VariantTables, variantTables } from './variants.ts';
 import { type ZoneTable, zoneTable } from './zones.ts';
 
@@ -59,7 +59,7 @@ export function catalogueTables(
     checkoutInformation: checkoutInformationTable(writes, changes),
     variants: variantTables(writes, changes, pricing),
     experiences: experienceTables(writes, { search, changes }),
-    tags: tagTables(writes, { changes }),
+    tags: new TagTables(writes, changes),
     imageFiles: imageFileTable(writes),
     removals: removalTable(writes, { changes, search, images }),
     categories: categoryTable(writes),

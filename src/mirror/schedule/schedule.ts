@@ -1,7 +1,7 @@
 import type { Writes } from '../../sqlite/statements.ts';
 import { type BudgetTable, budgetTable } from './budget.ts';
 import { type InterestTable, interestTable } from './interest.ts';
-import { type JobTable, jobTable } from './jobs.ts';
+import { JobTable } from './jobs.ts';
 import { type OfferTable, offerTable } from './offers.ts';
 import { type RecordTable, recordTable } from './records.ts';
 import { type ShortListTable, shortListTable } from './short-lists.ts';
@@ -29,7 +29,7 @@ export function scheduleTables(writes: Writes): ScheduleTables {
     records: recordTable(writes),
     walks: walkTable(writes),
     shortLists: shortListTable(writes),
-    jobs: jobTable(writes),
+    jobs: new JobTable(writes),
     budget: budgetTable(writes),
     signals: signalTable(writes),
     siblings: siblingReads(writes),
