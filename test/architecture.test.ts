@@ -52,6 +52,7 @@ const allowed: Record<string, readonly string[]> = {
     'domain',
     'upstream',
     'mirror',
+    'inbox',
     'sqlite/fault.ts',
     'sqlite/group-commit.ts',
     'sqlite/make-directory.ts',

@@ -164,7 +164,7 @@ it('what a repaired inbox has missed is read again, and deliveries are numbered 
   const now = instant(systemClock.now());
   repairFiles(loaded.config, { now, dry: false });
   await using mirroring = await openMirroring(testMachine({ log }), loaded);
-  expect(mirroring.inbox.deliveries.heartbeats().last).toBe(now - 86_400_000);
+  expect(mirroring.inbox.deliveries.last_heartbeat).toBe(now - 86_400_000);
   mirroring.inbox.deliveries.store([delivery]);
   expect(mirroring.inbox.deliveries.after(0, 9)).toMatchObject([{ delivery_id: 42 }]);
 });

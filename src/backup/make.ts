@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupName, inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
 import { megabytes } from '../format.ts';
-import { removeAppliedBodies } from '../inbox/without-bodies.ts';
+import { removeAppliedBodies } from '../inbox/byte-budget.ts';
 import { readOwnRow } from '../mirror/own-row.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isWithoutRoom } from '../sqlite/fault.ts';

@@ -7,7 +7,7 @@ import { isDate } from '../domain/time/dates.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { counted, duration, number, printable } from '../format.ts';
 import type { Delivery, ListedDelivery } from '../inbox/delivery.ts';
-import type { DeliveryCounts } from '../inbox/delivery-reader.ts';
+import type { DeliveryCounts } from '../inbox/delivery-reads.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import type { DeliveryState } from '../inbox/tables.ts';
 import { acquireLock } from '../sqlite/lock.ts';

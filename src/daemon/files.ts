@@ -67,7 +67,8 @@ export async function openFiles(
       image_size: config.images.files ? (config.images.sizes[0] ?? null) : null,
       backups: backupsIn(config.backup.directory),
       newFeedId: () => newId(entropy),
-      feed: { ...inbox.feed, waits_above: waitsAbove(inbox) },
+      feed: inbox.feed,
+      waits_above: waitsAbove(inbox),
       publish_rows: sharing === null ? shown : 'all',
     }),
   );

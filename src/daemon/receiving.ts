@@ -1,6 +1,8 @@
-import { isOwnTest, type MasterSecret } from '../inbox/addresses.ts';
+import type { MasterSecret } from '../inbox/addresses.ts';
+import type { Refused } from '../inbox/admission.ts';
 import { isAllowed, networksOf } from '../inbox/allowlist.ts';
 import type { Received } from '../inbox/delivery.ts';
+import { type Desk, InboxDesk } from '../inbox/desk.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { Logger } from '../log.ts';
@@ -11,7 +13,7 @@ import { healGaps, noteAbsence } from '../sync/notifications/coverage.ts';
 import type { FileFailures } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
 import { Copying } from './sharing/copying.ts';
-import { storingElsewhere } from './sharing/sharing.ts';
+import { SharedDesk } from './sharing/sharing.ts';
 
 /**
  * The receiver of a daemon, and the application of its stored deliveries. Disposing stops receiving and waits for the
@@ -57,15 +59,13 @@ export async function startReceiving(
   { stopping, failures }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
-  const { machine, config, mirror, inbox, files, ports, storage, sharing, crowding } = mirroring;
+  const { machine, config, mirror, inbox, ports, storage, sharing, crowding } = mirroring;
   const { clock, log } = ports;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
   const networks = networksOf(allow);
   const broken = (error: unknown) => failures.note('inbox', error);
-  const refused: Caller[] = [];
   await using stack = new AsyncDisposableStack();
   const application = stack.use(new Application(mirroring, stopping, broken));
-  const applySoon = (bytes?: number) => application.soon(bytes);
   const copying =
     sharing === null
       ? null
@@ -73,59 +73,26 @@ export async function startReceiving(
           shared: sharing.deliveries,
           inbox,
           log,
-          copied: applySoon,
+          copied: () => application.soon(),
           unwritable: storage.noticed,
         });
   stack.use(copying);
-  const store = sharing === null ? null : storingElsewhere(sharing.deliveries, log);
-  /** The answer waits only for the database. The delivery is copied into the inbox afterwards. */
-  const elsewhere =
-    store === null
-      ? undefined
-      : async (delivery: Received) => {
-          await store(delivery);
-          copying?.copy().catch(broken);
-        };
-
+  const desk = new LeaderDesk(mirroring, application, copying, broken);
   const receiver = await startReceiver({
     listen,
-    elsewhere,
     kept: machine.network.listen,
     room: crowding.of('receiver'),
     path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
     allow,
     trusted_proxies,
     addresses: inbox.addresses,
-    isOwnTest: (token, at) => isOwnTest(secret, token, at),
-    deliveries: {
-      store: (group) => {
-        const trouble = files.isWell('inbox') ? null : files.trouble();
-        if (trouble !== null) throw trouble;
-        inbox.deliveries.store(group);
-      },
-    },
+    desk,
     clock,
     log,
-    received: applySoon,
-    unwritable: storage.noticed,
-    refused: ({ reason, caller }) => {
-      if (reason === 'dropped') {
-        try {
-          noteDropped(ports);
-        } catch (error) {
-          // The next refused call records it again.
-          if (writeTroubleOf(error) === null) broken(error);
-        }
-      }
-      if (reason !== 'address') return;
-      refused.unshift({ peer: caller, received_at: clock.now(), allowed: false });
-      refused.splice(refusedKept);
-    },
   });
   stack.use(receiver);
-  receiver.broken.catch(broken);
 
-  noteAbsence(ports, sharing === null ? inbox.deliveries.heartbeats().last : sharing.last_alive_at);
+  noteAbsence(ports, sharing === null ? inbox.deliveries.last_heartbeat : sharing.last_alive_at);
   if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
     if (inbox.addresses.masterChanged())
       log.warn(
@@ -149,13 +116,74 @@ export async function startReceiving(
     maintain,
     copying,
     peers: () => [
-      ...refused,
+      ...desk.strangers,
       ...inbox.deliveries
         .list({ since: null, state: null, limit: refusedKept })
         .map(({ peer, received_at }) => ({ peer, received_at, allowed: isAllowed(peer, networks) })),
     ],
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+/** Stores deliveries where this instance keeps them, and has them applied. */
+class LeaderDesk implements Desk {
+  readonly #mirroring: Mirroring;
+  readonly #application: Application;
+  readonly #copying: Copying | null;
+  readonly #broken: (error: unknown) => void;
+  readonly #kept: Desk;
+  /** The last callers that the allow-list has refused, newest first. */
+  readonly strangers: Caller[] = [];
+
+  constructor(
+    mirroring: Mirroring,
+    application: Application,
+    copying: Copying | null,
+    broken: (error: unknown) => void,
+  ) {
+    const { sharing, files, inbox, ports } = mirroring;
+    this.#mirroring = mirroring;
+    this.#application = application;
+    this.#copying = copying;
+    this.#broken = broken;
+    const store = (group: readonly Received[]) => {
+      const trouble = files.isWell('inbox') ? null : files.trouble();
+      if (trouble !== null) throw trouble;
+      inbox.deliveries.store(group);
+    };
+    this.#kept =
+      sharing === null
+        ? new InboxDesk({ store }, ports.clock, ports.log)
+        : new SharedDesk(sharing.deliveries, ports.log);
+  }
+
+  async keep(delivery: Received): Promise<void> {
+    try {
+      await this.#kept.keep(delivery);
+    } catch (error) {
+      this.#mirroring.storage.noticed(error);
+      if (error instanceof SyncFailed) this.#broken(error);
+      throw error;
+    }
+    // The sender is answered first. What the database has is copied into the inbox, and then applied.
+    if (this.#copying === null) setImmediate(() => this.#application.soon(delivery.body.length));
+    else this.#copying.copy().catch(this.#broken);
+  }
+
+  refused({ reason, caller }: Refused): void {
+    const { ports } = this.#mirroring;
+    if (reason === 'dropped') {
+      try {
+        noteDropped(ports);
+      } catch (error) {
+        // The next refused call records it again.
+        if (writeTroubleOf(error) === null) this.#broken(error);
+      }
+    }
+    if (reason !== 'address') return;
+    this.strangers.unshift({ peer: caller, received_at: ports.clock.now(), allowed: false });
+    this.strangers.splice(refusedKept);
+  }
 }
 
 /** Applies waiting deliveries, one round at a time. Disposing waits for the round under way, and begins no other. */

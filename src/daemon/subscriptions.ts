@@ -2,10 +2,9 @@ import type { Answers } from '../admin/api.ts';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { ownTestToken } from '../inbox/addresses.ts';
+import { type CallbackAddresses, ownTestToken } from '../inbox/addresses.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { Ports } from '../sync/records/context.ts';
-import type { OwnAddresses } from '../sync/subscriptions/callback.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
 import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import type { ServiceAsker } from '../upstream/adapter/service-asker.ts';
@@ -107,7 +106,10 @@ const missingAddress = refusal(
   'set receiver.secret_file, or CATALOGUED_RECEIVER_SECRET',
 );
 
-function missing({ subscriptions, receiver, service }: Config, addresses: OwnAddresses | null): CataloguedError | null {
+function missing(
+  { subscriptions, receiver, service }: Config,
+  addresses: CallbackAddresses | null,
+): CataloguedError | null {
   if (subscriptions.length === 0)
     return refusal(
       'no subscription is declared',

@@ -1,5 +1,5 @@
 import type { Instant } from '../clock.ts';
-import type { CallbackAddresses } from './addresses.ts';
+import type { KnownAddresses } from './addresses.ts';
 import { callerOf, isAllowed, type Networks } from './allowlist.ts';
 
 /** Facts about a request before its body is read. */
@@ -18,7 +18,7 @@ export interface AdmissionRules {
   readonly path_prefix: string;
   readonly allow: Networks;
   readonly trusted: Networks;
-  readonly addresses: Pick<CallbackAddresses, 'recognise'>;
+  readonly addresses: KnownAddresses;
 }
 
 /** `dropped`: the address was valid once, and its grace period is over. It is still in use, which is a condition. */

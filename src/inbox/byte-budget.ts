@@ -1,4 +1,5 @@
-import { type Bound, sql, type Writes } from '../sqlite/statements.ts';
+import type { Database } from '../sqlite/database-file.ts';
+import { type Bound, type Change, type Rows, Store, sql, type Writes, writesTo } from '../sqlite/statements.ts';
 import { query } from './tables.ts';
 
 /**
@@ -8,64 +9,84 @@ export class InboxFull extends Error {
   override readonly name = 'InboxFull';
 }
 
-export interface ByteBudget {
-  /**
-   * Removes data until the budget is met. Called after deliveries were added. Removes the bodies of applied deliveries
-   * first, oldest first, then those in quarantine, then whole rows of both. Throws `InboxFull` if that is not enough.
-   */
-  keepWithin(budget: number): void;
-}
-
 /** The number of oldest deliveries that are read together; they are likely to be enough. */
 const atOnce = 64;
 
+type Nothing = Record<never, never>;
 type Oldest = { delivery_id: number };
 
-export function byteBudget(db: Writes): ByteBudget {
-  const bytes = db.values(() => query.selectFrom('inbox').select('stored_bytes'));
+/** Keeps the stored deliveries within a number of bytes. */
+export class ByteBudget extends Store<Writes> {
+  readonly #bytes = this.db.values(() => query.selectFrom('inbox').select('stored_bytes'));
   // The index decides the speed, and Kysely cannot name one.
-  const bodies = db.values(
+  readonly #bodies = this.db.values(
     () =>
       sql<Oldest>`select delivery_id from delivery indexed by delivery_spent where state <> 'waiting' and coding is not 0
         order by state = 'quarantined', delivery_id limit ${sql.lit(atOnce)}`,
   );
-  const rows = db.values(
+  readonly #rows = this.db.values(
     () =>
       sql<Oldest>`select delivery_id from delivery not indexed where state <> 'waiting'
         order by delivery_id limit ${sql.lit(atOnce)}`,
   );
-  const empty = db.change(({ delivery_id }: Bound<Oldest>) =>
-    query.updateTable('delivery').set({ body: sql<Buffer>`x''`, coding: 0 }).where('delivery_id', '=', delivery_id),
+  readonly #empty = this.db.change(({ delivery_id }: Bound<Oldest>) =>
+    query.updateTable('delivery').set(noBody).where('delivery_id', '=', delivery_id),
   );
-  const remove = db.change(({ delivery_id }: Bound<Oldest>) =>
+  readonly #remove = this.db.change(({ delivery_id }: Bound<Oldest>) =>
     query.deleteFrom('delivery').where('delivery_id', '=', delivery_id),
   );
-  const countGone = db.change(({ gone }: Bound<{ gone: number }>) =>
+  readonly #countGone = this.db.change(({ gone }: Bound<{ gone: number }>) =>
     query.updateTable('inbox').set(({ eb }) => ({ bodies_gone: eb('bodies_gone', '+', gone) })),
   );
-  const now = () => bytes.get() ?? 0;
+
+  /**
+   * Removes data until the budget is met. Called after deliveries were added. Removes the bodies of applied deliveries
+   * first, oldest first, then those in quarantine, then whole rows of both. Throws `InboxFull` if that is not enough.
+   */
+  keepWithin(budget: number): void {
+    if (this.#now() <= budget) return;
+    const gone = this.#takeAway(this.#bodies, this.#empty, budget);
+    if (gone > 0) this.#countGone.run({ gone });
+    this.#takeAway(this.#rows, this.#remove, budget);
+    if (this.#now() > budget)
+      throw new InboxFull('retention.deliveries_bytes is used up by deliveries not applied yet');
+  }
+
+  #now(): number {
+    return this.#bytes.get() ?? 0;
+  }
 
   /** Removes the oldest until the budget is met or none is left. Returns the number removed. */
-  function takeAway(oldest: typeof bodies, away: typeof remove, budget: number): number {
+  #takeAway(oldest: Rows<Nothing, number>, away: Change<Oldest>, budget: number): number {
     let count = 0;
     for (;;) {
       const found = oldest.all();
       for (const delivery_id of found) {
-        if (now() <= budget) return count;
+        if (this.#now() <= budget) return count;
         away.run({ delivery_id });
         count += 1;
       }
       if (found.length === 0) return count;
     }
   }
+}
 
-  return {
-    keepWithin: (budget) => {
-      if (now() <= budget) return;
-      const gone = takeAway(bodies, empty, budget);
-      if (gone > 0) countGone.run({ gone });
-      takeAway(rows, remove, budget);
-      if (now() > budget) throw new InboxFull('retention.deliveries_bytes is used up by deliveries not applied yet');
-    },
-  };
+const noBody = { body: sql<Buffer>`x''`, coding: 0 } as const;
+
+/**
+ * Removes from a copy of an inbox the bodies that are not needed again: those of deliveries with an outcome whose
+ * effects are in the mirror's copy. Waiting deliveries keep their bodies, and are applied where the copy is restored.
+ */
+export function removeAppliedBodies(copy: Database, applied_delivery: number): void {
+  const db = writesTo(copy);
+  const empty = db.change(({ applied }: Bound<{ applied: number }>) =>
+    query
+      .updateTable('delivery')
+      .set(noBody)
+      .where('state', '<>', 'waiting')
+      .where('delivery_id', '<=', applied)
+      .where('coding', 'is not', 0),
+  );
+  db.transaction(() => empty.run({ applied: applied_delivery }));
+  copy.exec('VACUUM');
 }

@@ -1,23 +1,22 @@
 import { type Entropy, type Instant, newId, systemEntropy } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { packageRoot } from '../package.ts';
-import type { FileKind } from '../sqlite/database-file.ts';
+import type { Database, FileKind } from '../sqlite/database-file.ts';
 import { openForReading, openForWriting, schemaVersion, waitForLocks } from '../sqlite/database-file.ts';
 import { orSyncFailed } from '../sqlite/failed-sync.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
-import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
-import { addressesIn, type CallbackAddresses, type MasterSecret } from './addresses.ts';
-import { type ConditionPeriods, conditionPeriods } from './conditions.ts';
-import { type Deliveries, deliveriesIn } from './deliveries.ts';
-import { type DeliveryReader, deliveryReader } from './delivery-reader.ts';
-import { diskInode, type FeedLedger, feedLedger, type InodeOf } from './feed-ledger.ts';
-import { inboxInstants } from './instants.ts';
-import { type MachineClockTable, machineClockTable } from './machine-clock.ts';
-import { type ToldOrders, toldOrders } from './orders.ts';
-import { type Searches, type SearchReads, searchesIn, searchReads } from './searches.ts';
-import { query } from './tables.ts';
+import { type Bound, readsOf, Store, type Writes, writesTo } from '../sqlite/statements.ts';
+import { CallbackAddresses, type MasterSecret } from './addresses.ts';
+import { ConditionPeriods } from './conditions.ts';
+import { Deliveries } from './deliveries.ts';
+import { DeliveryReads } from './delivery-reads.ts';
+import { diskInode, FeedLedger, type InodeOf } from './feed-ledger.ts';
+import { MachineClockTable } from './machine-clock.ts';
+import { ToldOrders } from './orders.ts';
+import { Searches, SearchReads } from './searches.ts';
+import { inboxInstants, query } from './tables.ts';
 
 /** inbox.db: `CATI`. It belongs to the daemon alone and stays in the state directory, which storefronts cannot enter. */
 export const inboxFile: FileKind = {
@@ -29,35 +28,6 @@ export const inboxFile: FileKind = {
   // After a flood the file returns unused space.
   auto_vacuum: 'incremental',
 };
-
-/** The daemon's durable file: received deliveries, and the addresses at which they came. */
-export interface Inbox extends Disposable {
-  readonly path: string;
-  /** Shared with the mirror, so that two files of different pairs are never used together. */
-  readonly pair_id: string;
-  /** The mirror that belongs to it, and the numbers that its feed may have used. */
-  readonly feed: FeedLedger;
-  readonly deliveries: Deliveries;
-  readonly orders: ToldOrders;
-  readonly conditions: ConditionPeriods;
-  readonly searches: Searches;
-  readonly addresses: CallbackAddresses;
-  /** Returns whether the open files still have their names. Writes to a file without a name are lost. */
-  standing(): FileStanding;
-  readonly machineClock: MachineClockTable;
-  /** The latest instant at which the last process is known to have run; null: there was none. */
-  readonly last_alive_at: Instant | null;
-  /** Repairs instants that a wrong clock wrote. Returns the number of rows changed, by table. */
-  healInstants(now: Instant): Record<string, number>;
-  /** Records a clean end of the process. */
-  stopped(at: Instant): void;
-  /** Commits a write that changes nothing, and throws the error that any other write would throw now. */
-  touch(): void;
-  /** Updates the statistics that the query planner has of tables that have grown. */
-  optimise(): void;
-  /** Sets how long a write waits for a lock of another program, in milliseconds. It blocks the event loop meanwhile. */
-  waitForLocks(ms: number): void;
-}
 
 export interface InboxOptions {
   /** The master secret of the callback addresses; null: none is configured, and no address is recognised. */
@@ -71,53 +41,86 @@ export interface InboxOptions {
   readonly inodeOf?: InodeOf;
 }
 
+/** The daemon's durable file: received deliveries, and the addresses at which they came. */
+export class Inbox extends Store<Writes> implements Disposable {
+  readonly #stop = this.db.change(({ at }: Bound<{ at: Instant }>) =>
+    query.updateTable('inbox').set({ stopped_at: at }),
+  );
+  readonly #touch = this.db.change(() => query.updateTable('inbox').set(({ ref }) => ({ pair_id: ref('pair_id') })));
+  readonly orders = new ToldOrders(this.db);
+  readonly conditions = new ConditionPeriods(this.db);
+  readonly searches = new Searches(this.db);
+  readonly machineClock = new MachineClockTable(this.db);
+  readonly #file: Database;
+  readonly path: string;
+  /** Shared with the mirror, so that two files of different pairs are never used together. */
+  readonly pair_id: string;
+  /** The latest instant at which the last process is known to have run; null: there was none. */
+  readonly last_alive_at: Instant | null;
+  /** The mirror that belongs to it, and the numbers that its feed may have used. */
+  readonly feed: FeedLedger;
+  readonly addresses: CallbackAddresses;
+  /** Returns whether the open files still have their names. Writes to a file without a name are lost. */
+  readonly standing: () => FileStanding;
+  readonly deliveries: Deliveries;
+
+  constructor(file: Database, { master, now, deliveries_bytes: bytes, ...options }: InboxOptions) {
+    super(writesTo(file));
+    const { entropy = systemEntropy, pair_id: given, inodeOf = diskInode } = options;
+    const { pair_id, stopped_at, heartbeat_at } = this.db.transaction(() => ownRow(this.db, given ?? newId(entropy)));
+    this.#file = file;
+    this.path = file.name;
+    this.pair_id = pair_id;
+    this.last_alive_at = stopped_at === null || (heartbeat_at ?? 0) > stopped_at ? heartbeat_at : stopped_at;
+    this.feed = new FeedLedger(this.db, inodeOf);
+    this.addresses = new CallbackAddresses(file, master, now);
+    this.standing = watchNames(file.name);
+    this.deliveries = new Deliveries(file, bytes === undefined ? {} : { bytes }, this.standing);
+  }
+
+  /** Repairs instants that a wrong clock wrote. Returns the number of rows changed, by table. */
+  healInstants(now: Instant): Record<string, number> {
+    const healed = this.db.transaction(() => healInstants(this.#file, inboxInstants, now));
+    if (healed.callback_epoch !== undefined) this.addresses.reload();
+    return healed;
+  }
+
+  /** Records a clean end of the process. */
+  stopped(at: Instant): void {
+    this.db.transaction(() => this.#stop.run({ at }));
+  }
+
+  /** Commits a write that changes nothing, and throws the error that any other write would throw now. */
+  touch(): void {
+    try {
+      this.db.transaction(() => this.#touch.run());
+    } catch (error) {
+      throw orSyncFailed(this.path, error);
+    }
+  }
+
+  /** Updates the statistics that the query planner has of tables that have grown. */
+  optimise(): void {
+    withinQuota(this.path, () => this.#file.pragma('optimize'));
+  }
+
+  /** Sets how long a write waits for a lock of another program, in milliseconds. It blocks the event loop meanwhile. */
+  waitForLocks(ms: number): void {
+    waitForLocks(this.#file, ms);
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+}
+
 /** Opens or creates the inbox, and marks it as in use. */
-export function openInbox(
-  path: string,
-  { master, now, deliveries_bytes, entropy = systemEntropy, pair_id: given, inodeOf = diskInode }: InboxOptions,
-): Inbox {
+export function openInbox(path: string, options: InboxOptions): Inbox {
   const file = openForWriting(path, inboxFile);
   try {
     // Data written here is hardly ever read again. With the usual cache a flood would fill 16 MB.
     file.pragma('cache_size = -2000');
-    const db = writesTo(file);
-    const { pair_id, stopped_at, heartbeat_at } = db.transaction(() => ownRow(db, given ?? newId(entropy)));
-    const addresses = addressesIn(file, master, now);
-    const standing = watchNames(path);
-    const deliveries = deliveriesIn(file, deliveries_bytes === undefined ? {} : { bytes: deliveries_bytes }, standing);
-    const stop = db.change(({ at }: Bound<{ at: Instant }>) => query.updateTable('inbox').set({ stopped_at: at }));
-    const touch = db.change(() => query.updateTable('inbox').set(({ ref }) => ({ pair_id: ref('pair_id') })));
-    return {
-      path,
-      pair_id,
-      feed: feedLedger(db, inodeOf),
-      deliveries,
-      orders: toldOrders(db),
-      conditions: conditionPeriods(db),
-      searches: searchesIn(db),
-      addresses,
-      standing,
-      machineClock: machineClockTable(db),
-      last_alive_at: stopped_at === null || (heartbeat_at ?? 0) > stopped_at ? heartbeat_at : stopped_at,
-      healInstants: (at) => {
-        const healed = db.transaction(() => healInstants(file, inboxInstants, at));
-        if (healed.callback_epoch !== undefined) addresses.reload();
-        return healed;
-      },
-      stopped: (at) => {
-        db.transaction(() => stop.run({ at }));
-      },
-      touch: () => {
-        try {
-          db.transaction(() => touch.run());
-        } catch (error) {
-          throw orSyncFailed(path, error);
-        }
-      },
-      optimise: () => void withinQuota(path, () => file.pragma('optimize')),
-      waitForLocks: (ms) => waitForLocks(file, ms),
-      [Symbol.dispose]: () => file.close(),
-    };
+    return new Inbox(file, options);
   } catch (error) {
     file.close();
     throw error;
@@ -136,8 +139,23 @@ function ownRow(db: Writes, pair_id: string) {
   return row;
 }
 
+/** An inbox beside a daemon that may be writing it. */
+export class ReadInbox extends DeliveryReads implements Disposable {
+  readonly searches = new SearchReads(this.db);
+  readonly #file: Database;
+
+  constructor(file: Database) {
+    super(readsOf(file));
+    this.#file = file;
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+}
+
 /** Opens the inbox for reading beside a daemon that may be writing it. Throws (65) for a file of an older version. */
-export function openInboxForReading(path: string): DeliveryReader & { readonly searches: SearchReads } & Disposable {
+export function openInboxForReading(path: string): ReadInbox {
   const db = openForReading(path, inboxFile);
   if (Number(db.pragma('user_version', { simple: true })) < schemaVersion(inboxFile)) {
     db.close();
@@ -146,6 +164,5 @@ export function openInboxForReading(path: string): DeliveryReader & { readonly s
       hint: 'start the daemon once: it brings the file up to date',
     });
   }
-  const reads = readsOf(db);
-  return { ...deliveryReader(reads), searches: searchReads(reads), [Symbol.dispose]: () => db.close() };
+  return new ReadInbox(db);
 }

@@ -1,5 +1,5 @@
 import type { Instant } from '../clock.ts';
-import { type Bound, pick, type Writes } from '../sqlite/statements.ts';
+import { type Bound, pick, Store, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
 /** A reported order as the inbox stores it: hashes that identify it, and none of its contents. */
@@ -13,42 +13,41 @@ const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as c
  * kill comes between the two, or the mirror is restored from an older copy, the number here is above the mirror's: the
  * order counts as never reported.
  */
-export interface ToldOrders {
-  /** Returns the order with this id; null: none was counted, as far as orders are kept. */
-  find(id_sha256: string, counted: number): Pick<ToldOrder, 'contents_sha256'> | null;
-  /** Records an order. Returns its number. */
-  note(order: ToldOrder, counted: number): number;
-  /** Deletes the orders reported before an instant. Returns their number. */
-  prune(before: Instant): number;
-}
-
-export function toldOrders(db: Writes): ToldOrders {
-  const find = db.rows(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
+export class ToldOrders extends Store<Writes> {
+  readonly #find = this.db.rows(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
     query
       .selectFrom('told_order')
       .select('contents_sha256')
       .where('id_sha256', '=', id_sha256)
       .where('order_number', '<=', counted),
   );
-  const forget = db.change(({ counted }: Bound<{ counted: number }>) =>
+  readonly #forget = this.db.change(({ counted }: Bound<{ counted: number }>) =>
     query.deleteFrom('told_order').where('order_number', '>', counted),
   );
-  const add = db.change((order: Bound<InboxTables['told_order']>) =>
+  readonly #add = this.db.change((order: Bound<InboxTables['told_order']>) =>
     query.insertInto('told_order').values(pick(order, columns)),
   );
-  const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
+  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('told_order').where('told_at', '<', before),
   );
-  return {
-    find: (id_sha256, counted) => find.get({ id_sha256, counted }) ?? null,
-    note: (order, counted) => {
-      const order_number = counted + 1;
-      db.transaction(() => {
-        forget.run({ counted });
-        add.run({ ...order, order_number });
-      });
-      return order_number;
-    },
-    prune: (before) => db.transaction(() => prune.run({ before }).changes),
-  };
+
+  /** Returns the order with this id; null: none was counted, as far as orders are kept. */
+  find(id_sha256: string, counted: number): Pick<ToldOrder, 'contents_sha256'> | null {
+    return this.#find.get({ id_sha256, counted }) ?? null;
+  }
+
+  /** Records an order. Returns its number. */
+  note(order: ToldOrder, counted: number): number {
+    const order_number = counted + 1;
+    this.db.transaction(() => {
+      this.#forget.run({ counted });
+      this.#add.run({ ...order, order_number });
+    });
+    return order_number;
+  }
+
+  /** Deletes the orders reported before an instant. Returns their number. */
+  prune(before: Instant): number {
+    return this.db.transaction(() => this.#prune.run({ before }).changes);
+  }
 }

@@ -9,30 +9,36 @@ const peersAtMost = 1000;
  * Logs one line about refused requests per peer and minute, with the number since the last line. Never logs the
  * requested path.
  */
-export function refusalLog(
-  log: Logger,
-  monotonic: () => number,
-): (refused: Pick<Refused, 'reason' | 'caller' | 'subscription_id' | 'epoch'>) => void {
-  const peers = new Map<string, { said_at: number; unsaid: number }>();
-  return ({ reason, caller: peer, subscription_id, epoch }) => {
-    const now = monotonic();
-    // In the order of their last line, oldest first.
-    for (const [name, { said_at }] of peers) {
-      if (peers.size < peersAtMost || now - said_at < everyMs) break;
-      peers.delete(name);
+export class RefusalLog {
+  readonly #log: Logger;
+  readonly #monotonic: () => number;
+  /** In the order of their last line, oldest first. */
+  readonly #peers = new Map<string, { said_at: number; unsaid: number }>();
+
+  constructor(log: Logger, monotonic: () => number) {
+    this.#log = log;
+    this.#monotonic = monotonic;
+  }
+
+  note({ reason, caller: peer, subscription_id, epoch }: Omit<Refused, 'admitted'>): void {
+    const now = this.#monotonic();
+    for (const [name, { said_at }] of this.#peers) {
+      if (this.#peers.size < peersAtMost || now - said_at < everyMs) break;
+      this.#peers.delete(name);
     }
     // The use of a dropped address is a condition, so it has its own line.
     const own = reason === 'dropped' ? `dropped ${peer}` : peer;
-    const key = peers.has(own) || peers.size < peersAtMost ? own : 'others';
-    const seen = peers.get(key);
+    const key = this.#peers.has(own) || this.#peers.size < peersAtMost ? own : 'others';
+    const seen = this.#peers.get(key);
     if (seen !== undefined && now - seen.said_at < everyMs) {
       seen.unsaid += 1;
       return;
     }
-    peers.delete(key);
-    peers.set(key, { said_at: now, unsaid: 0 });
+    this.#peers.delete(key);
+    this.#peers.set(key, { said_at: now, unsaid: 0 });
     const fields = { route: 'callback', peer: key === 'others' ? key : peer, reason, refused: 1 + (seen?.unsaid ?? 0) };
-    if (reason === 'dropped') log.warn({ ...fields, subscription_id, epoch }, 'an expired callback address was used');
-    else log.info(fields, 'requests refused');
-  };
+    if (reason === 'dropped')
+      this.#log.warn({ ...fields, subscription_id, epoch }, 'an expired callback address was used');
+    else this.#log.info(fields, 'requests refused');
+  }
 }

@@ -1,4 +1,4 @@
-import { type Bound, pick, type Reads, type Writes } from '../sqlite/statements.ts';
+import { type Bound, pick, type Reads, Store, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
 /** Searches for words that occur nowhere in the catalogue. */
@@ -7,24 +7,8 @@ export interface SearchCount {
   readonly searches: number;
 }
 
-export interface SearchReads {
-  /**
-   * Returns the searches without results on some days (both included) with at least `least` searches, most frequent
-   * first.
-   */
-  fruitless(days: { readonly first: number; readonly last: number }, least: number): SearchCount[];
-}
-
-/** Searches without results, counted by day. */
-export interface Searches extends SearchReads {
-  /** Adds to the counts of a day. Once the day has `most` different words, only these continue to be counted. */
-  add(day: number, counts: ReadonlyMap<string, number>, most: number): void;
-  /** Deletes the counts of the days before one. */
-  prune(day: number): void;
-}
-
-export function searchReads(db: Reads): SearchReads {
-  const fruitless = db.rows(({ first, last, least }: Bound<{ first: number; last: number; least: number }>) =>
+export class SearchReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #fruitless = this.db.rows(({ first, last, least }: Bound<{ first: number; last: number; least: number }>) =>
     query
       .selectFrom('fruitless_search')
       .select(({ fn }) => ['words', fn.sum<number>('searches').as('searches')])
@@ -35,22 +19,30 @@ export function searchReads(db: Reads): SearchReads {
       .orderBy('searches', 'desc')
       .orderBy('words'),
   );
-  return { fruitless: (days, least) => fruitless.all({ ...days, least }) };
+
+  /**
+   * Returns the searches without results on some days (both included) with at least `least` searches, most frequent
+   * first.
+   */
+  fruitless(days: { readonly first: number; readonly last: number }, least: number): SearchCount[] {
+    return this.#fruitless.all({ ...days, least });
+  }
 }
 
 const columns = ['day', 'words', 'searches'] as const;
 
-export function searchesIn(db: Writes): Searches {
-  const words = db.values(({ day }: Bound<{ day: number }>) =>
+/** Searches without results, counted by day. */
+export class Searches extends SearchReads<Writes> {
+  readonly #words = this.db.values(({ day }: Bound<{ day: number }>) =>
     query
       .selectFrom('fruitless_search')
       .select(({ fn }) => fn.countAll<number>().as('words'))
       .where('day', '=', day),
   );
-  const has = db.values((of: Bound<{ day: number; words: string }>) =>
+  readonly #has = this.db.values((of: Bound<{ day: number; words: string }>) =>
     query.selectFrom('fruitless_search').select('day').where('day', '=', of.day).where('words', '=', of.words),
   );
-  const add = db.change((counted: Bound<InboxTables['fruitless_search']>) =>
+  readonly #add = this.db.change((counted: Bound<InboxTables['fruitless_search']>) =>
     query
       .insertInto('fruitless_search')
       .values(pick(counted, columns))
@@ -60,24 +52,25 @@ export function searchesIn(db: Writes): Searches {
           .doUpdateSet(({ eb }) => ({ searches: eb('fruitless_search.searches', '+', counted.searches) })),
       ),
   );
-  const drop = db.change(({ day }: Bound<{ day: number }>) =>
+  readonly #drop = this.db.change(({ day }: Bound<{ day: number }>) =>
     query.deleteFrom('fruitless_search').where('day', '<', day),
   );
-  return {
-    ...searchReads(db),
-    add: (day, counts, most) => {
-      db.transaction(() => {
-        let room = most - (words.get({ day }) ?? 0);
-        for (const [text, searches] of counts) {
-          const known = has.get({ day, words: text }) !== undefined;
-          if (!known && room <= 0) continue;
-          if (!known) room -= 1;
-          add.run({ day, words: text, searches });
-        }
-      });
-    },
-    prune: (day) => {
-      db.transaction(() => drop.run({ day }));
-    },
-  };
+
+  /** Adds to the counts of a day. Once the day has `most` different words, only these continue to be counted. */
+  add(day: number, counts: ReadonlyMap<string, number>, most: number): void {
+    this.db.transaction(() => {
+      let room = most - (this.#words.get({ day }) ?? 0);
+      for (const [words, searches] of counts) {
+        const known = this.#has.get({ day, words }) !== undefined;
+        if (!known && room <= 0) continue;
+        if (!known) room -= 1;
+        this.#add.run({ day, words, searches });
+      }
+    });
+  }
+
+  /** Deletes the counts of the days before one. */
+  prune(day: number): void {
+    this.db.transaction(() => this.#drop.run({ day }));
+  }
 }

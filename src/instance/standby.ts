@@ -4,10 +4,10 @@ import type { LoadedConfig } from '../config/load.ts';
 import { Crowding } from '../daemon/crowding.ts';
 import { addressesKnownMs } from '../daemon/sharing/copying.ts';
 import { hostsOf } from '../daemon/sharing/hosts.ts';
-import { storingElsewhere } from '../daemon/sharing/sharing.ts';
+import { SharedDesk } from '../daemon/sharing/sharing.ts';
 import type { SharedDeliveries } from '../database/deliveries.ts';
 import type { Lease } from '../database/lease.ts';
-import { type CallbackAddresses, isOwnTest, recogniser } from '../inbox/addresses.ts';
+import { KnownAddresses } from '../inbox/addresses.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
@@ -122,13 +122,13 @@ async function receive(
   standing: { address: string | null },
 ): Promise<void> {
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
-  let recognise: CallbackAddresses['recognise'] | null = null;
+  const addresses = new KnownAddresses(secrets.receiver_secret);
   let receiver: Receiver | null = null;
   while (!signal.aborted) {
     // While the database is unreachable nothing could be stored either.
     const epochs = await deliveries.epochs().catch(() => null);
-    if (epochs !== null) recognise = recogniser(secrets.receiver_secret, epochs);
-    if (recognise !== null && !signal.aborted)
+    if (epochs !== null) addresses.know(epochs);
+    if (epochs !== null && !signal.aborted)
       receiver ??= await startReceiver({
         listen,
         kept,
@@ -136,13 +136,10 @@ async function receive(
         path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
         allow,
         trusted_proxies,
-        addresses: { recognise: (token, now) => recognise?.(token, now) ?? null },
-        isOwnTest: (token, at) => isOwnTest(secrets.receiver_secret, token, at),
-        deliveries: { store: () => undefined },
-        elsewhere: storingElsewhere(deliveries, log),
+        addresses,
+        desk: new SharedDesk(deliveries, log),
         clock,
         log,
-        received: () => undefined,
       });
     standing.address = receiver?.address ?? null;
     await clock.sleep(lookEveryMs, signal).catch(() => undefined);

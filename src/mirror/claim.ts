@@ -27,6 +27,8 @@ export interface MirrorOptions {
   readonly backups: readonly string[];
   /** The inbox's record of the feed; absent if nothing outlives this mirror. */
   readonly feed?: FeedMemory;
+  /** Deliveries that wait in the inbox have numbers above it; null: none waits. */
+  readonly waits_above?: number | null;
   /** Selects the rows whose changes are recorded for copies on other hosts; absent: none. */
   readonly publish_rows?: Publish;
   /** An argument, so that tests can control it. */
@@ -41,8 +43,6 @@ export interface FeedMemory extends FeedCeiling {
   readonly mirror: 'none' | 'any' | 'known';
   readonly witnessed: number;
   isSame(mirror_path: string): boolean;
-  /** Waiting deliveries have numbers above it; null: none waits. */
-  readonly waits_above: number | null;
 }
 
 type Claimed = Pick<
@@ -52,7 +52,18 @@ type Claimed = Pick<
 
 /** Pairs the mirror with the inbox, and decides whether its feed goes on. */
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
-  const { path, pair_id, written_by, language, currency, image_size, feed, newFeedId, publish_rows = 'none' } = options;
+  const {
+    path,
+    pair_id,
+    written_by,
+    language,
+    currency,
+    image_size,
+    feed,
+    newFeedId,
+    publish_rows = 'none',
+    waits_above = null,
+  } = options;
   const db = writesTo(connection);
   const stored = db
     .rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id', 'language', 'currency']))
@@ -84,7 +95,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       shownProducts(db).allAgain();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // Deliveries that wait in the inbox are numbered differently: apply all of them.
-    if (!paired && feed !== undefined && feed.waits_above !== null) lowerLastDelivery(db, feed.waits_above);
+    if (!paired && waits_above !== null) lowerLastDelivery(db, waits_above);
   });
   const another = decision.feed === 'new' || !(feed?.isSame(path) ?? true);
   captureRows(connection, { publish: publish_rows, another, newOrigin: newFeedId });

@@ -1,31 +1,37 @@
-import type { Clock } from '../../src/clock.ts';
-import type { DeliverySource, StoredDelivery } from '../../src/sync/notifications/apply.ts';
+import { type Applied, applyDeliveries } from '../../src/sync/notifications/apply.ts';
+import type { VirtualHarness } from './virtual-harness.ts';
 
-/** Deliveries in memory, in the order in which they came. */
-export interface DeliveryList extends DeliverySource {
-  post(payload: unknown): number;
-  states(): string[];
-}
+/** Deliveries in the inbox of a daemon without a receiver, in the order in which they came. */
+export class DeliveryList {
+  readonly #harness: VirtualHarness;
 
-export function deliveryList(clock: Clock, subscription_id = 'all'): DeliveryList {
-  const stored: (StoredDelivery & { state: string })[] = [];
-  return {
-    post: (payload) => {
-      const body = Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
-      const delivery_id = stored.length + 1;
-      stored.push({ delivery_id, received_at: clock.now(), subscription_id, truncated: false, body, state: 'waiting' });
-      return delivery_id;
-    },
-    newest: () => stored.length,
-    states: () => stored.map(({ state }) => state),
-    after: (delivery_id, limit) =>
-      stored.filter((each) => each.state === 'waiting' && each.delivery_id > delivery_id).slice(0, limit),
-    transaction: (work) => work(),
-    settle: (delivery_id, state) => {
-      const found = stored[delivery_id - 1];
-      if (found !== undefined) found.state = state;
-    },
-  };
+  constructor(harness: VirtualHarness) {
+    this.#harness = harness;
+  }
+
+  /** Stores a delivery of the subscription `all`, as a receiver does. */
+  post(payload: unknown): void {
+    const body = Buffer.from(typeof payload === 'string' ? payload : JSON.stringify(payload));
+    const facts = { subscription_id: 'all', epoch: 1, peer: '192.0.2.1', content_type: null, truncated: false };
+    this.#deliveries.store([{ ...facts, received_at: this.#harness.clock.now(), length: body.length, body }]);
+  }
+
+  /** Applies those that wait. */
+  apply(): Promise<Applied> {
+    return applyDeliveries(this.#harness.daemon.ports, this.#deliveries, new AbortController().signal);
+  }
+
+  /** Returns the state of each, in order. */
+  states(): string[] {
+    return this.#deliveries
+      .list({ since: null, state: null, limit: 1000 })
+      .map(({ state }) => state)
+      .reverse();
+  }
+
+  get #deliveries() {
+    return this.#harness.daemon.inbox.deliveries;
+  }
 }
 
 /** What the service sends about one product. */

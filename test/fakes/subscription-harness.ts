@@ -1,9 +1,13 @@
+import { dirname, join } from 'node:path';
+import { instant } from '../../src/clock.ts';
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import { createSchedule } from '../../src/daemon/schedule.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
+import type { CallbackAddresses } from '../../src/inbox/addresses.ts';
+import { openInbox } from '../../src/inbox/inbox.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
 import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscriptions/work.ts';
@@ -11,7 +15,6 @@ import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
-import { memoryAddresses } from './callback-addresses.ts';
 import { noNeeds } from './no-needs.ts';
 import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
@@ -27,7 +30,9 @@ import { testSync } from './test-sync.ts';
 export interface SubscriptionHarness extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly service: SubscriptionService;
-  readonly addresses: ReturnType<typeof memoryAddresses>;
+  readonly addresses: CallbackAddresses;
+  /** Whether a delivery with this token would be taken at an instant. */
+  accepts(token: string, now: number): boolean;
   readonly test: TestMirror;
   readonly ports: SubscriptionPorts;
   readonly work: SubscriptionWork;
@@ -71,7 +76,9 @@ export async function subscriptionHarness(
   const db = stack.adopt(otherWriter(test.path), (file) => {
     file.close();
   });
-  const addresses = memoryAddresses();
+  const { addresses } = stack.use(
+    openInbox(join(dirname(test.path), 'inbox.db'), { master: { reveal: () => 'master' }, now: clock.now() }),
+  );
   const log = testLog();
   const key = readSigningKey(rsaPem('pkcs8'));
   if ('problem' in key) throw new Error(key.problem);
@@ -128,6 +135,7 @@ export async function subscriptionHarness(
     clock,
     service,
     addresses,
+    accepts: (token, now) => (addresses.recognise(token, instant(now))?.standing ?? 'dropped') !== 'dropped',
     test,
     ports,
     get work() {

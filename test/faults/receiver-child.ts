@@ -1,12 +1,15 @@
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
 import { CataloguedError, exitCodes } from '../../src/errors.ts';
-import { addressesIn } from '../../src/inbox/addresses.ts';
-import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
+import { CallbackAddresses } from '../../src/inbox/addresses.ts';
+import { Deliveries } from '../../src/inbox/deliveries.ts';
+import type { Received } from '../../src/inbox/delivery.ts';
+import { InboxDesk } from '../../src/inbox/desk.ts';
 import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { startReceiver } from '../../src/inbox/receiver.ts';
 import { createLog } from '../../src/log.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
+import { SyncFailed } from '../../src/sqlite/failed-sync.ts';
 import type { ChildMode } from './child.ts';
 
 /*
@@ -19,13 +22,13 @@ const now = systemClock.now();
 const master = { reveal: () => 'master of the fault harness' };
 const log = createLog('error', process.stderr);
 
-function opened(): { deliveries: Deliveries; addresses: ReturnType<typeof addressesIn> } {
+function opened(): { deliveries: Deliveries; addresses: CallbackAddresses } {
   if (mode === 'traced' || mode === 'traced-normal') {
     const db = openForWriting(path, { ...inboxFile, wal_autocheckpoint: 60 });
     // The control: better-sqlite3's own default, which loses commits with the power.
     if (mode === 'traced-normal') db.pragma('synchronous = NORMAL');
     db.exec(`INSERT OR IGNORE INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
-    return { deliveries: deliveriesIn(db), addresses: addressesIn(db, master, now) };
+    return { deliveries: new Deliveries(db), addresses: new CallbackAddresses(db, master, now) };
   }
   return openInbox(path, { master, now });
 }
@@ -52,21 +55,25 @@ try {
       },
     },
   };
+  const desk = new InboxDesk(stores[mode] ?? deliveries, systemClock, log);
+  const keep = async (delivery: Received) => {
+    try {
+      await desk.keep(delivery);
+    } catch (error) {
+      // The disk has lost a write: the sender is answered, and then this ends.
+      if (error instanceof SyncFailed) void receiver[Symbol.asyncDispose]().then(() => fail(error));
+      throw error;
+    }
+  };
   const receiver = await startReceiver({
     listen: '127.0.0.1:0',
     path_prefix: '/hooks',
     allow: [],
     trusted_proxies: [],
     addresses,
-    isOwnTest: () => false,
-    deliveries: stores[mode] ?? deliveries,
+    desk: { keep },
     clock: systemClock,
     log,
-    received: () => undefined,
-  });
-  receiver.broken.catch(async (error: unknown) => {
-    await receiver[Symbol.asyncDispose]();
-    fail(error);
   });
   const token = addresses.token('norland', addresses.current('norland', now));
   const { port } = new URL(receiver.address);

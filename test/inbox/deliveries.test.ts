@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { InboxFull } from '../../src/inbox/byte-budget.ts';
-import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
+import { Deliveries } from '../../src/inbox/deliveries.ts';
 import type { Received } from '../../src/inbox/delivery.ts';
 import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
@@ -132,7 +132,7 @@ describe('deliveries', () => {
     using directory = temporaryDirectory();
     const db = openForWriting(join(directory.path, 'inbox.db'), inboxFile);
     db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
-    const deliveries = deliveriesIn(db, { quarantine: { rows: 10, bytes: 300 } });
+    const deliveries = new Deliveries(db, { quarantine: { rows: 10, bytes: 300 } });
     const quarantined = () => deliveries.list({ since: null, state: 'quarantined', limit: 1000 });
     const quarantine = (size: number, count: number) => {
       for (let n = 0; n < count; n += 1) {
@@ -204,14 +204,14 @@ describe('deliveries', () => {
     const open = () => openInbox(path, { master, now: instant(0) });
     {
       using inbox = open();
-      expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
+      expect(inbox.deliveries.last_heartbeat).toBeNull();
       inbox.deliveries.heartbeat(instant(1000));
       inbox.deliveries.heartbeat(instant(2000));
-      expect(inbox.deliveries.heartbeats()).toEqual({ last: null });
+      expect(inbox.deliveries.last_heartbeat).toBeNull();
     }
     using inbox = open();
     inbox.deliveries.heartbeat(instant(9000));
-    expect(inbox.deliveries.heartbeats()).toEqual({ last: 2000 });
+    expect(inbox.deliveries.last_heartbeat).toBe(2000);
   });
 });
 

@@ -49,7 +49,7 @@ it('a start that cannot apply what waits in the inbox is refused, and does not e
       spoilt: ({ inbox, mirror }) => {
         starts += 1;
         if (starts !== 2) return;
-        const { after } = inbox.deliveries;
+        const after = inbox.deliveries.after.bind(inbox.deliveries);
         Object.assign(inbox.deliveries, {
           after: (...from: Parameters<typeof after>) => {
             const found = after(...from);

@@ -152,9 +152,8 @@ describe('what is too long', () => {
 
 describe('a refusal', () => {
   it('of our own test of the address is neither counted nor logged, and answered like a stranger’s', async () => {
-    const refused: string[] = [];
     // It comes from an address that may not deliver.
-    await using test = await testReceiver({ allow: ['192.0.2.1'], refused: ({ reason }) => refused.push(reason) });
+    await using test = await testReceiver({ allow: ['192.0.2.1'] });
     const test404 = async (token: string) => {
       const { status, headers } = await fetch(`http://127.0.0.1:${test.port}/hooks/${token}`, {
         method: 'POST',
@@ -166,7 +165,7 @@ describe('a refusal', () => {
     const own = await test404(ownTestToken(master, now));
     expect(test.receiver.counts().refused).toEqual({ path: 0, method: 0, address: 0, token: 0, dropped: 0 });
     const strange = await test404(ownTestToken(master, instant(now - 3 * 3_600_000)));
-    await expect.poll(() => refused).toEqual(['address']);
+    await expect.poll(() => test.desk.refusals).toEqual(['address']);
     expect(own).toEqual(strange);
     expect(test.receiver.counts().refused).toMatchObject({ address: 1, token: 0 });
     expect(test.lines().filter(({ msg }) => msg === 'requests refused')).toHaveLength(1);
@@ -224,14 +223,13 @@ describe('a refusal', () => {
   });
 
   it('tells of a dropped address, which is a condition, and answers like any other', async () => {
-    const refused: string[] = [];
-    await using test = await testReceiver({ refused: ({ reason }) => refused.push(reason) });
+    await using test = await testReceiver();
     const { addresses } = test.inbox;
     addresses.announced(subscription_id, 1, instant(0), 0);
     addresses.announced(subscription_id, addresses.begin(subscription_id, instant(0)), instant(0), 0);
     const dropped = await exchange(test.port, post(test.path, '{}'));
     expect(dropped).toBe(await exchange(test.port, post('/x', '{}')));
-    expect(refused).toEqual(['dropped', 'path']);
+    expect(test.desk.refusals).toEqual(['dropped', 'path']);
     expect(test.lines().find(({ msg }) => String(msg).startsWith('an expired callback address'))).toMatchObject({
       level: 'warn',
       reason: 'dropped',

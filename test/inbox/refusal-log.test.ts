@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { refusalLog } from '../../src/inbox/refusal-log.ts';
+import { RefusalLog } from '../../src/inbox/refusal-log.ts';
 import { testLog } from '../fakes/test-log.ts';
 
 const minute = 60_000;
@@ -8,9 +8,9 @@ function saying() {
   let now = 0;
   const { log, lines } = testLog();
   const whose = { subscription_id: 'norland', epoch: 2 };
-  const sayAll = refusalLog(log, () => now);
+  const refusals = new RefusalLog(log, () => now);
   const say = ({ reason, peer }: { reason: 'path' | 'method' | 'token' | 'dropped'; peer: string }) =>
-    sayAll({ reason, caller: peer, ...whose });
+    refusals.note({ reason, caller: peer, ...whose });
   const said = () => lines().map(({ peer, reason, refused }) => [peer, reason, refused]);
   return { say, said, wait: (ms: number) => (now += ms) };
 }

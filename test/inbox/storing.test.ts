@@ -3,7 +3,8 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { type Deliveries, deliveriesIn } from '../../src/inbox/deliveries.ts';
+import { Deliveries } from '../../src/inbox/deliveries.ts';
+import type { Received } from '../../src/inbox/delivery.ts';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { type Database, openForWriting, waitForLocks } from '../../src/sqlite/database-file.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -17,7 +18,7 @@ function ownFile(): Disposable & { readonly db: Database; readonly deliveries: D
     opened.close();
   });
   db.exec(`INSERT INTO inbox (inbox_id, pair_id) VALUES (1, 'pair')`);
-  return { db, deliveries: deliveriesIn(db), [Symbol.dispose]: () => stack.dispose() };
+  return { db, deliveries: new Deliveries(db), [Symbol.dispose]: () => stack.dispose() };
 }
 
 function status(answer: string): number {
@@ -55,11 +56,16 @@ describe('another program that writes the inbox', () => {
     waitForLocks(file.db, 0);
     const failures: unknown[] = [];
     const locked = Promise.withResolvers<void>();
-    const unwritable = (error: unknown) => {
-      failures.push(error);
-      locked.resolve();
+    const store = (group: readonly Received[]) => {
+      try {
+        file.deliveries.store(group);
+      } catch (error) {
+        failures.push(error);
+        locked.resolve();
+        throw error;
+      }
     };
-    await using test = await testReceiver({ deliveries: file.deliveries, unwritable });
+    await using test = await testReceiver({ deliveries: { store } });
     const other = openForWriting(file.db.name, inboxFile);
     other.exec('BEGIN IMMEDIATE');
     const first = exchange(test.port, post(test.path, 'first'));
@@ -86,7 +92,7 @@ describe('a failed fsync', () => {
     file.db.exec('CREATE TEMP TRIGGER failing AFTER INSERT ON main.delivery BEGIN SELECT fail(); END');
     await using test = await testReceiver({ deliveries: file.deliveries });
     expect(status(await exchange(test.port, post(test.path, 'x')))).toBe(503);
-    await expect(test.receiver.broken).rejects.toMatchObject({ code: 'sync-failed', exitCode: 74 });
+    expect(test.desk.failures).toMatchObject([{ code: 'sync-failed', exitCode: 74 }]);
     file.db.exec('DROP TRIGGER failing');
     expect(status(await exchange(test.port, post(test.path, 'x')))).toBe(503);
     expect(() => file.deliveries.heartbeat(instant(1))).toThrow('failed to store');

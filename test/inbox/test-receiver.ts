@@ -1,7 +1,10 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { systemClock } from '../../src/clock.ts';
-import { isOwnTest } from '../../src/inbox/addresses.ts';
+import type { Refused } from '../../src/inbox/admission.ts';
+import type { Deliveries } from '../../src/inbox/deliveries.ts';
+import type { Received } from '../../src/inbox/delivery.ts';
+import { type Desk, InboxDesk } from '../../src/inbox/desk.ts';
 import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from '../../src/inbox/receiver.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -25,17 +28,52 @@ export interface TestReceiver extends AsyncDisposable {
   readonly port: number;
   /** The path that is accepted. */
   readonly path: string;
+  readonly desk: TestDesk;
   lines(): Record<string, unknown>[];
   /** Resolves when something is stored after this was asked. */
   stored(): Promise<void>;
 }
 
-export async function testReceiver(options: Partial<ReceiverOptions> = {}): Promise<TestReceiver> {
+/** The desk of an inbox, which remembers what was refused and why something could not be stored. */
+class TestDesk implements Desk {
+  readonly refusals: Refused['reason'][] = [];
+  readonly failures: unknown[] = [];
+  readonly #desk: Desk;
+  #next = Promise.withResolvers<void>();
+
+  constructor(desk: Desk) {
+    this.#desk = desk;
+  }
+
+  async keep(delivery: Received): Promise<void> {
+    try {
+      await this.#desk.keep(delivery);
+    } catch (error) {
+      this.failures.push(error);
+      throw error;
+    }
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
+  }
+
+  refused({ reason }: Refused): void {
+    this.refusals.push(reason);
+  }
+
+  stored(): Promise<void> {
+    return this.#next.promise;
+  }
+}
+
+export async function testReceiver({
+  deliveries,
+  ...options
+}: Partial<ReceiverOptions> & { readonly deliveries?: Pick<Deliveries, 'store'> } = {}): Promise<TestReceiver> {
   await using stack = new AsyncDisposableStack();
   const { inbox } = stack.use(testInbox());
   const { log, lines } = testLog('debug');
   const epoch = inbox.addresses.current(subscription_id, systemClock.now());
-  let next = Promise.withResolvers<void>();
+  const desk = new TestDesk(new InboxDesk(deliveries ?? inbox.deliveries, systemClock, options.log ?? log));
   const receiver = stack.use(
     await startReceiver({
       listen: '127.0.0.1:0',
@@ -43,14 +81,9 @@ export async function testReceiver(options: Partial<ReceiverOptions> = {}): Prom
       allow: [],
       trusted_proxies: [],
       addresses: inbox.addresses,
-      isOwnTest: (token, at) => isOwnTest(master, token, at),
-      deliveries: inbox.deliveries,
+      desk,
       clock: systemClock,
       log,
-      received: () => {
-        next.resolve();
-        next = Promise.withResolvers();
-      },
       ...options,
     }),
   );
@@ -60,8 +93,9 @@ export async function testReceiver(options: Partial<ReceiverOptions> = {}): Prom
     receiver,
     port: receiver.address.startsWith('unix:') ? 0 : Number(new URL(receiver.address).port),
     path: `/hooks/${inbox.addresses.token(subscription_id, epoch)}`,
+    desk,
     lines,
-    stored: () => next.promise,
+    stored: () => desk.stored(),
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
 }

@@ -66,7 +66,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     if (begun !== null) inbox.feed.takeOver(path, begun.change);
     inbox[Symbol.dispose]();
     const again = openInbox(inbox.path, { master: null, now: instant(0) });
-    const mirror = openMirror({ ...optionsOf(name), feed: { ...again.feed, waits_above: null }, publish_rows: 'all' });
+    const mirror = openMirror({ ...optionsOf(name), feed: again.feed, publish_rows: 'all' });
     again.feed.opened(path);
     const publication = publicationOf({
       postgres: database,

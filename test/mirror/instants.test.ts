@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { inboxFile } from '../../src/inbox/inbox.ts';
-import { inboxInstants } from '../../src/inbox/instants.ts';
+import { inboxInstants } from '../../src/inbox/tables.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 import { type Column, instant as instantColumn } from '../../src/mirror/contract/table.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { findProducts } from '../../src/sync/reads/find-products.ts';
-import { deliveryList, disabled, notificationOf, updated } from '../fakes/delivery-list.ts';
+import { DeliveryList, disabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -31,7 +30,7 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
   };
   withdraw(harness, id, harness.clock.now());
   await harness.liveUntil(harness.clock.now() + 2 * hour);
-  const inbox = deliveryList(harness.clock);
+  const inbox = new DeliveryList(harness);
   asked.length = 0;
   const walks = () => harness.sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
   const before = walks();
@@ -44,11 +43,11 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
     },
     announce: async (...changes: Record<string, unknown>[]) => {
       inbox.post(notificationOf(id, ...changes));
-      await applyDeliveries(harness.daemon.ports, inbox, never);
+      await inbox.apply();
     },
     post: async (payload: unknown) => {
       inbox.post(payload);
-      await applyDeliveries(harness.daemon.ports, inbox, never);
+      await inbox.apply();
     },
     live: (ms: number) => harness.liveUntil(harness.clock.now() + ms),
     isShown: () => harness.products().includes(id),

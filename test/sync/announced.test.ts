@@ -5,10 +5,9 @@ import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
 import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
-import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { deliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
+import { DeliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -97,9 +96,9 @@ it.each(['flag', 'refuse'] as const)(
     if (product === undefined) throw new Error('no product');
     product.status = 'unavailable';
     harness.sandbox.calls.reset();
-    const inbox = deliveryList(harness.clock);
+    const inbox = new DeliveryList(harness);
     inbox.post(notificationOf(product.id, disabled()));
-    await applyDeliveries(harness.daemon.ports, inbox, never);
+    await inbox.apply();
     await harness.liveUntil(harness.clock.now() + hour / 2);
     const reads = [...harness.sandbox.calls.repeated().keys()].filter((url) =>
       url.startsWith(`/v2/products/${product.id}?`),

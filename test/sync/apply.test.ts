@@ -2,22 +2,20 @@ import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { isMisuse } from '../../src/domain/sale/closure.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { type DeliveryList, deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
+import { DeliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { needs } from '../fakes/needs.ts';
 import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
-const never = new AbortController().signal;
 
 interface Notified extends AsyncDisposable {
   readonly harness: VirtualHarness;
   readonly inbox: DeliveryList;
   readonly ids: number[];
-  apply(): ReturnType<typeof applyDeliveries>;
+  apply(): ReturnType<DeliveryList['apply']>;
   /** Receives, applies and lets time pass. */
   post(payload: unknown, ms?: number): Promise<void>;
   live(ms: number): Promise<void>;
@@ -29,8 +27,8 @@ interface Notified extends AsyncDisposable {
 async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promise<Notified> {
   const harness = await filledHarness({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
   await harness.liveUntil(harness.clock.now() + 2 * minute);
-  const inbox = deliveryList(harness.clock);
-  const apply = () => applyDeliveries(harness.daemon.ports, inbox, never);
+  const inbox = new DeliveryList(harness);
+  const apply = () => inbox.apply();
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   const query = <Row>(sql: string): Row[] => harness.rows(sql);
   return {

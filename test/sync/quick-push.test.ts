@@ -1,12 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
-import { applyDeliveries } from '../../src/sync/notifications/apply.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { deliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
+import { DeliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const minute = 60_000;
-const never = new AbortController().signal;
 
 interface Size {
   readonly products?: number;
@@ -33,7 +31,7 @@ async function filled({ products = 60, page_size = 5, quirks = {} }: Size = {}) 
   const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
   await live(30 * minute);
   pages.length = 0;
-  const inbox = deliveryList(harness.clock);
+  const inbox = new DeliveryList(harness);
   const query = <Row>(sql: string): Row[] => harness.rows(sql);
   return {
     harness,
@@ -45,7 +43,7 @@ async function filled({ products = 60, page_size = 5, quirks = {} }: Size = {}) 
     sandboxed: (product_id: number) => harness.sandbox.world.find(product_id) as { status: string; withdrawn: boolean },
     post: async (payload: unknown) => {
       inbox.post(payload);
-      await applyDeliveries(harness.daemon.ports, inbox, never);
+      await inbox.apply();
     },
     product: (product_id: number) =>
       query<Record<string, unknown>>(

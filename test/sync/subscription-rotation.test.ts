@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
+import { overriding } from '../fakes/overriding.ts';
 import { public_url, type SubscriptionHarness, subscriptionHarness } from '../fakes/subscription-harness.ts';
 
 const never = new AbortController().signal;
@@ -33,12 +34,11 @@ function killable(
     killed: () => dead,
     ports: {
       ...ports,
-      addresses: {
-        ...addresses,
+      addresses: overriding(addresses, {
         begin: (id, now) => around(() => addresses.begin(id, now)),
         announced: (...given) => around(() => addresses.announced(...given)),
-      },
-      mirror: { ...mirror, transaction: (work) => around(() => mirror.transaction(work)) },
+      }),
+      mirror: overriding(mirror, { transaction: (work) => around(() => mirror.transaction(work)) }),
       service: {
         ...service,
         put: async (...given) => {
@@ -55,7 +55,7 @@ function killable(
 /** Whether a delivery to the address that the service has now would be accepted. */
 function reaches(at: SubscriptionHarness): boolean {
   const token = at.service.held.get('all')?.callback_url.slice(public_url.length + 1) ?? '';
-  return at.addresses.accepts(token, at.clock.now());
+  return at.accepts(token, at.clock.now());
 }
 
 describe('a rotation', () => {
@@ -66,8 +66,8 @@ describe('a rotation', () => {
     expect(await at.work.rotate('all', never)).toEqual([{ subscription_id: 'all', done: true, message: null }]);
     expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 2)}`);
     const now = at.clock.now();
-    expect(at.addresses.accepts(old, now + grace - 1)).toBe(true);
-    expect(at.addresses.accepts(old, now + grace)).toBe(false);
+    expect(at.accepts(old, now + grace - 1)).toBe(true);
+    expect(at.accepts(old, now + grace)).toBe(false);
   });
 
   it('is finished after a kill between any two steps, and the service always calls an address that is accepted (W12)', async () => {
@@ -88,18 +88,18 @@ describe('a rotation', () => {
       }
       kills += 1;
       expect(reaches(at), `after kill ${boundary}`).toBe(true);
-      expect(at.addresses.accepts(old, at.clock.now()), `old address after kill ${boundary}`).toBe(true);
+      expect(at.accepts(old, at.clock.now()), `old address after kill ${boundary}`).toBe(true);
       at.restart();
       for (let tick = 0; tick < 3; tick += 1) {
         await at.live(minute);
         expect(reaches(at)).toBe(true);
-        expect(at.addresses.accepts(old, at.clock.now())).toBe(true);
+        expect(at.accepts(old, at.clock.now())).toBe(true);
       }
       if (at.addresses.states().length === 1) await at.work.rotate('all', never);
       expect(at.addresses.states().map(({ announced_at }) => announced_at !== null)).toEqual([true, true]);
       expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 2)}`);
       await at.live(grace, day);
-      expect(at.addresses.accepts(old, at.clock.now()), 'refused after the grace').toBe(false);
+      expect(at.accepts(old, at.clock.now()), 'refused after the grace').toBe(false);
       expect(reaches(at)).toBe(true);
     }
   });
@@ -109,14 +109,13 @@ describe('a rotation', () => {
     await at.live(minute);
     const hasty: SubscriptionPorts = {
       ...at.ports,
-      addresses: {
-        ...at.addresses,
+      addresses: overriding(at.addresses, {
         begin: (id, now) => {
           const epoch = at.addresses.begin(id, now);
           at.addresses.announced(id, epoch, now, 0);
           return epoch;
         },
-      },
+      }),
     };
     const given = killable(hasty, 5);
     await expect(at.restart(given.ports).rotate('all', never)).rejects.toBeInstanceOf(Killed);

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
-import { inboxInstants } from '../../src/inbox/instants.ts';
+import { inboxInstants } from '../../src/inbox/tables.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { type InstantRule, type InstantRules, longestAheadMs } from '../../src/sqlite/instants.ts';

@@ -5,6 +5,7 @@ import type { Leadership } from '../../database/lease.ts';
 import type { Begun } from '../../database/publication.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Received } from '../../inbox/delivery.ts';
+import type { Desk } from '../../inbox/desk.ts';
 import type { Logger } from '../../log.ts';
 
 /** The resources that the leader of several instances shares with those that stand by. */
@@ -44,23 +45,24 @@ export function noReplay(): CataloguedError {
 const storedTogether = 200;
 
 /**
- * Returns a function that stores deliveries for all instances. Each is durable in the database before it is answered.
- * Logs the beginning and the end of failures.
+ * Keeps deliveries in the database, for all instances. Each is durable there before it is answered. Logs the beginning and
+ * the end of failures.
  */
-export function storingElsewhere(
-  deliveries: Pick<SharedDeliveries, 'store'>,
-  log: Logger,
-): (each: Received) => Promise<void> {
-  let failing = false;
-  return inGroups(async (received) => {
-    try {
-      await deliveries.store(received);
-      if (failing) log.info('deliveries are stored again');
-      failing = false;
-    } catch (error) {
-      if (!failing) log.error({ err: error }, 'the database does not take deliveries: they are answered 503');
-      failing = true;
-      throw error;
-    }
-  }, storedTogether);
+export class SharedDesk implements Desk {
+  readonly keep: (delivery: Received) => Promise<void>;
+  #failing = false;
+
+  constructor(deliveries: Pick<SharedDeliveries, 'store'>, log: Logger) {
+    this.keep = inGroups(async (received) => {
+      try {
+        await deliveries.store(received);
+        if (this.#failing) log.info('deliveries are stored again');
+        this.#failing = false;
+      } catch (error) {
+        if (!this.#failing) log.error({ err: error }, 'the database does not take deliveries: they are answered 503');
+        this.#failing = true;
+        throw error;
+      }
+    }, storedTogether);
+  }
 }

@@ -12,35 +12,15 @@ import {
 } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
+import type { Deliveries, Settled } from '../../inbox/deliveries.ts';
+import type { Delivery } from '../../inbox/delivery.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
 import { askAnnounced } from '../records/announced.ts';
 import type { Sync } from '../records/context.ts';
 import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
 
-/** A delivery as stored in the inbox. */
-export interface StoredDelivery {
-  readonly delivery_id: number;
-  readonly received_at: Instant;
-  readonly subscription_id: string;
-  readonly truncated: boolean;
-  readonly body: Uint8Array;
-}
-
-type Outcome = 'applied' | 'superseded' | 'quarantined';
-
-/** The source of deliveries. */
-export interface DeliverySource {
-  /** Returns the highest number assigned. */
-  newest(): number;
-  /** Returns the waiting deliveries above a number, in ascending order. */
-  after(delivery_id: number, limit: number): StoredDelivery[];
-  settle(delivery_id: number, state: Outcome, reason: string | null, now: Instant): void;
-  /** Runs work on several deliveries in one commit. */
-  transaction<Result>(work: () => Result): Result;
-}
-
 /** The number of deliveries by outcome. */
-export type Applied = Readonly<Record<Outcome, number>>;
+export type Applied = Readonly<Record<Settled, number>>;
 
 /** The number of deliveries handled together. */
 const batch = 20;
@@ -55,7 +35,7 @@ const largeBytes = 64 * 1024;
  * run. Idempotent: the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a
  * delivery but never skip one.
  */
-export async function applyDeliveries(ports: Sync, deliveries: DeliverySource, signal: AbortSignal): Promise<Applied> {
+export async function applyDeliveries(ports: Sync, deliveries: Deliveries, signal: AbortSignal): Promise<Applied> {
   const { mirror, clock, log } = ports;
   const counts = { applied: 0, superseded: 0, quarantined: 0 };
   const newest = deliveries.newest();
@@ -96,9 +76,9 @@ export async function applyDeliveries(ports: Sync, deliveries: DeliverySource, s
 }
 
 interface Decoded {
-  readonly delivery: StoredDelivery;
+  readonly delivery: Delivery;
   readonly notification: Notification;
-  readonly state: Outcome;
+  readonly state: Settled;
 }
 
 const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json', understood: false };
@@ -147,7 +127,7 @@ function applyRest(ports: Sync, { delivery, state, notification }: Decoded): voi
 /** Counts deliveries that nobody understands: many of them are a gap (`healGaps`), which the next good one ends. */
 function noteUnderstood(
   { mirror: { push }, log }: Sync,
-  { subscription_id, received_at }: StoredDelivery,
+  { subscription_id, received_at }: Delivery,
   { quarantine, understood }: Notification,
 ): void {
   if (quarantine === null) push.subscriptions.understood(subscription_id);
@@ -159,12 +139,7 @@ function noteUnderstood(
  * Applies the notices. Returns how many of their products are not in the mirror; 0 for a superseded delivery, because
  * the later one counts them.
  */
-function applyNotices(
-  ports: Sync,
-  delivery: StoredDelivery,
-  notices: readonly ProductNotice[],
-  state: Outcome,
-): number {
+function applyNotices(ports: Sync, delivery: Delivery, notices: readonly ProductNotice[], state: Settled): number {
   const { mirror, clock, policy } = ports;
   const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));
   const isKnown = new Set(idsOf(known));
@@ -193,7 +168,7 @@ function idsOf(notices: readonly ProductNotice[]): number[] {
 /** Stores which subscription announced which change of a product, and the instant, because its trust depends on it. */
 function noteNotice(
   { mirror }: Sync,
-  { subscription_id, received_at }: StoredDelivery,
+  { subscription_id, received_at }: Delivery,
   { product_id, closure, enabled, updated, fields }: ProductNotice,
 ): void {
   const documents = fields.length === 0 ? [] : mirror.push.notices.documentsOf(product_id);
@@ -226,7 +201,7 @@ function noteNotice(
  */
 function close(
   { mirror, clock }: Sync,
-  { delivery_id, received_at }: StoredDelivery,
+  { delivery_id, received_at }: Delivery,
   { product_id, closure, enabled }: ProductNotice,
   visible: number,
 ): boolean {

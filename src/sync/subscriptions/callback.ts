@@ -1,20 +1,6 @@
 import type { Instant } from '../../clock.ts';
-import type { AddressOwner, EpochState } from '../../domain/push/callback-epoch.ts';
-
-/** The callback addresses that subscriptions need (inbox/addresses.ts stores them). */
-export interface OwnAddresses {
-  token(subscription_id: string, epoch: number): string;
-  states(): readonly (EpochState & { readonly subscription_id: string })[];
-  /** Returns the newest epoch, announced or not; creates the first one. */
-  current(subscription_id: string, now: Instant): number;
-  /** Begins a new epoch, whose address is accepted from now on but is not announced yet. */
-  begin(subscription_id: string, now: Instant): number;
-  /** Records that the service has an epoch's address. Older addresses are accepted only for the grace period. */
-  announced(subscription_id: string, epoch: number, now: Instant, grace_ms: number): void;
-  recognise(token: string, now: Instant): { readonly subscription_id: string; readonly epoch: number } | null;
-  /** Returns whether the master secret has changed since the last start. */
-  masterChanged(): boolean;
-}
+import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
+import type { KnownAddresses } from '../../inbox/addresses.ts';
 
 /**
  * Returns the address for the service to call. It is sent to the service only, and never appears in a log, an error or
@@ -36,7 +22,7 @@ export function ownerOf(
     subscription_id,
     now,
   }: {
-    addresses: Pick<OwnAddresses, 'recognise'>;
+    addresses: KnownAddresses;
     public_url: string;
     subscription_id: string;
     now: Instant;

@@ -2,16 +2,16 @@ import { type EpochState, standingOf } from '../../domain/push/callback-epoch.ts
 import type { DeclaredSubscription, HeldSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
 import { wantedParts } from '../../domain/push/subscription-parts.ts';
 import type { SelfTest } from '../../domain/push/subscription-step.ts';
+import type { CallbackAddresses } from '../../inbox/addresses.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { Subscriptions } from '../../upstream/subscriptions.ts';
 import type { Sync } from '../records/context.ts';
-import type { OwnAddresses } from './callback.ts';
 
 /** The ports of the work on subscriptions. */
 export interface SubscriptionPorts extends Sync {
   readonly service: Subscriptions;
-  readonly addresses: OwnAddresses;
+  readonly addresses: CallbackAddresses;
   readonly settings: SubscriptionSettings;
   /** Returns false while the machine's clock is in doubt: then no callback address is replaced because of its age. */
   mayRotate(): boolean;

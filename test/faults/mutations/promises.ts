@@ -30,8 +30,8 @@ const kept: readonly Kept[] = [
     row: 'A kill at any moment',
     tests: ['commands/kill', 'sync/resync', 'commands/resync'],
     lines: {
-      jobRows: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
-      jobTies: {
+      JobTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
+      JobTies: {
         ".set({ job_id: null }).where('job_id', '=', bound.job_id)": ".set({ job_id: null }).where('job_id', '=', 0)",
       },
       resume: { 'state.next_page > 0 &&': 'state.next_page > 1000 &&' },
@@ -563,10 +563,10 @@ const kept: readonly Kept[] = [
     row: 'No notification that was answered with 200 is lost',
     tests: ['inbox/receiver', 'inbox/storing', 'inbox/deliveries', 'mirror/views', 'sync/apply', 'sync/notified'],
     lines: {
-      startReceiver: { 'await keep({ received_at': 'void keep({ received_at' },
-      durably: { 'deliveries.store(group);': 'deliveries.store(group.slice(1));' },
+      Receiver: { 'await desk.keep({ received_at': 'void desk.keep({ received_at' },
+      InboxDesk: { 'deliveries.store(group);': 'deliveries.store(group.slice(1));' },
       openForWriting: { "db.pragma('synchronous = FULL');": "db.pragma('synchronous = NORMAL');" },
-      byteBudget: { "where state <> 'waiting' and coding is not 0": "where state <> 'x' and coding is not 0" },
+      ByteBudget: { "where state <> 'waiting' and coding is not 0": "where state <> 'x' and coding is not 0" },
       applyDeliveries: {
         'decoded.filter(({ delivery }) => delivery.delivery_id > appliedUpTo),':
           'decoded.filter(({ delivery }) => delivery.delivery_id < appliedUpTo),',
@@ -577,7 +577,7 @@ const kept: readonly Kept[] = [
     row: 'Whichever single write or fsync fails',
     tests: ['inbox/storing', 'group-commit', 'snapshot', 'inbox/deliveries', 'fault'],
     lines: {
-      commitsOf: { 'if (cause instanceof SyncFailed) broken = cause;': '' },
+      Deliveries: { 'if (cause instanceof SyncFailed) this.#broken = cause;': '' },
       'GroupCommit.#failed': { 'if (isNew) for (const { item } of group) late?.(item);': '' },
       publishCopy: { 'for (const each of [temporary, `${temporary}-journal`]) rmSync(each, { force: true });': '' },
     },
@@ -600,20 +600,15 @@ const kept: readonly Kept[] = [
     row: '200 only after the delivery is on disk',
     tests: ['inbox/storing', 'inbox/receiver', 'inbox/hardness', 'inbox/deliveries'],
     lines: {
-      startReceiver: {
+      Receiver: {
         "end('failed', 503);": "end('failed', 200);",
-        'await accepted.none();\n': '',
-        'const closed = listener.close();': 'const closed = Promise.resolve();',
+        'await this.#accepted.none();\n': '',
+        'const closed = this.#listener?.close();': 'const closed = Promise.resolve();',
       },
-      durably: {
-        'if (error instanceof SyncFailed) broken(error);':
-          'if (error instanceof SyncFailed && !failing) broken(error);',
-        'waited_ms < lockPatience.ms)': 'waited_ms > lockPatience.ms)',
-      },
-      commitsOf: { 'if (broken !== null) throw broken;': '' },
-      byteBudget: {
-        "if (now() > budget) throw new InboxFull('retention.deliveries_bytes is used up by deliveries not applied yet');":
-          '',
+      InboxDesk: { 'waited_ms < lockPatience.ms)': 'waited_ms > lockPatience.ms)' },
+      Deliveries: { 'if (this.#broken !== null) throw this.#broken;': '' },
+      ByteBudget: {
+        'if (this.#now() > budget)': 'if (this.#now() > 100 * budget)',
       },
     },
   },
@@ -715,7 +710,7 @@ const kept: readonly Kept[] = [
         'if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());':
           'if (known.length > 1) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());',
       },
-      noteMaster: { 'if (known === fingerprint) return false;': 'if (known !== fingerprint) return false;' },
+      CallbackAddresses: { 'if (known === fingerprint) return false;': 'if (known !== fingerprint) return false;' },
     },
   },
   {
@@ -724,7 +719,7 @@ const kept: readonly Kept[] = [
     lines: {
       rotationStep: { "if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };": '' },
       standingOf: { "? 'grace' : 'dropped'": "? 'dropped' : 'grace'" },
-      addressesIn: { 'if (last !== undefined && last.announced_at === null) return last.epoch;': '' },
+      CallbackAddresses: { 'if (last !== undefined && last.announced_at === null) return last.epoch;': '' },
     },
   },
   {
@@ -833,7 +828,7 @@ const kept: readonly Kept[] = [
         'if (known === null) {': 'if (known !== undefined) {',
         'if (known.contents_sha256 !== contents_sha256)': "if (known.contents_sha256 === '')",
       },
-      toldOrders: { 'add.run({ ...order, order_number });': '' },
+      ToldOrders: { 'this.#add.run({ ...order, order_number });': '' },
     },
   },
   {

@@ -1,18 +1,15 @@
-import { instant } from '../../../src/clock.ts';
 import { factColumns } from '../../../src/mirror/catalogue/product/shown.ts';
 import type { Column } from '../../../src/mirror/contract/table.ts';
 import { pick } from '../../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
 import { places } from '../../../src/sandbox/world/places.ts';
-import { applyDeliveries } from '../../../src/sync/notifications/apply.ts';
-import { deliveryList, disabled, notificationOf } from '../../fakes/delivery-list.ts';
+import { DeliveryList, disabled, notificationOf } from '../../fakes/delivery-list.ts';
 import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
 
 type Chance = () => number;
 type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 type Product = Writable<SandboxProduct>;
 
-const never = new AbortController().signal;
 let words = 0;
 const word = () => {
   words += 1;
@@ -50,11 +47,9 @@ function manyVariants({ id }: Pick<SandboxProduct, 'id'>): SandboxProduct['varia
 }
 
 async function notified(harness: VirtualHarness, product: Product, words_: Record<string, unknown>): Promise<void> {
-  const list = deliveryList(harness.clock);
-  for (let passed = harness.daemon.mirror.lastDelivery(); passed > 0; passed -= 1) list.post('{}');
-  for (const [index] of list.states().entries()) list.settle(index + 1, 'applied', null, instant(0));
+  const list = new DeliveryList(harness);
   list.post(notificationOf(product.id, disabled(words_)));
-  await harness.drive(applyDeliveries(harness.daemon.ports, list, never));
+  await harness.drive(list.apply());
 }
 
 export const events: Readonly<Record<string, Event>> = {
