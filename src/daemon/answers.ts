@@ -70,7 +70,7 @@ export function answersOf(
   reload: Reload,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;
-  const { mirror, inbox, files, ports, config, storage } = daemon;
+  const { mirror, inbox, files, ports, config, writer } = daemon;
   const { log } = ports;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
@@ -101,15 +101,15 @@ export function answersOf(
     return costOfResync(ports, wanted, config.budget.requests_per_second, { listed });
   };
   const resync = async (wanted: ResyncRequest) => {
-    const found = await findProducts(ports, wanted.product_ids, { promptly: storage.promptly, signal: stopping });
-    const { job_id, records, resumed } = await storage.promptly(() => requestResync(ports, wanted));
+    const found = await findProducts(ports, wanted.product_ids, { writer, signal: stopping });
+    const { job_id, records, resumed } = await writer.by(() => requestResync(ports, wanted));
     await published();
     log.info({ job_id, records, resumed }, 'resync requested');
     const left = costOfResync(ports, wanted, config.budget.requests_per_second, { job_id });
     return { job_id, resumed, found, ...left };
   };
   const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {
-    const subjects = await storage.promptly(() => ports.evidence.decide(kind, decision));
+    const subjects = await writer.by(() => ports.evidence.decide(kind, decision));
     await published();
     log.warn({ decision, subjects }, 'held claims decided by an operator');
     return { subjects };
@@ -126,7 +126,7 @@ export function answersOf(
     processFigures: figures.look,
     ready: () => {
       files.look();
-      const trouble = daemon.sharing === null ? null : storage.status().trouble;
+      const trouble = daemon.sharing === null ? null : writer.status().trouble;
       // Another instance can serve better.
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
       return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
@@ -158,7 +158,7 @@ export function answersOf(
       }),
       'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
         const facts = await status.shown();
-        const done = await storage.promptly(() => conditions.acknowledge(facts, code, because));
+        const done = await writer.by(() => conditions.acknowledge(facts, code, because));
         if (!done) return doesNotHold(code, facts.conditions);
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
         return { conditions: (await status.shown()).conditions };
@@ -186,8 +186,7 @@ export function answersOf(
         fruitless.note(body, found);
         return found;
       },
-      'POST /v1/orders': ({ body }) =>
-        storage.promptly(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
+      'POST /v1/orders': ({ body }) => writer.by(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
       'POST /v1/seen': ({ body }) => countSeen(checks, body),
       'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, found: [], ...(await price(wanted)) } : resync(wanted),
@@ -209,9 +208,9 @@ export function answersOf(
       ...subscriptionAnswers(daemon.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
         if (daemon.sharing !== null) throw noReplay();
-        const deliveries = await storage.promptly(() => inbox.deliveries.replay(instant(since), ports.clock.now()));
+        const deliveries = await writer.by(() => inbox.deliveries.replay(instant(since), ports.clock.now()));
         // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
-        if (storage.status().trouble === null) await receiving?.apply();
+        if (writer.status().trouble === null) await receiving?.apply();
         else void receiving?.apply();
         return { deliveries };
       },

@@ -88,7 +88,7 @@ export async function startDaemon(
   const mirroring = stack.use(await openMirroring(machine, loaded, sharing));
   const counts = stack.use(mirrorCounts(mirroring));
   const daemon = await assemble(stack, mirroring, loaded, { stopping: stopping.signal, counts });
-  const { schedule, storage, files, clock, crowding } = daemon;
+  const { schedule, writer, files, clock, crowding } = daemon;
   const { answers } = stack.use(answersOf(daemon, loaded, reload));
   const addresses: string[] = [];
   for (const each of [{ listen: config.admin.listen, token: secrets.admin_token }, ...admin])
@@ -100,7 +100,7 @@ export async function startDaemon(
     listen === null ? null : stack.use(await startStorefrontDoor({ ...answers, listen, rules, kept, room }));
   // The stack disposes in reverse order: waiting checks are answered before the interfaces close.
   stack.defer(() => daemon.checks[Symbol.asyncDispose]());
-  storage.serve();
+  writer.serve();
   stack.use(schedule.start());
   stack.defer(() => stopping.abort(new Error('the daemon is stopping')));
   const closing = stack.move();
@@ -110,11 +110,11 @@ export async function startDaemon(
     receiver: daemon.receiving?.receiver.address ?? null,
     supervised: {
       jobs: schedule.watched,
-      filesStopped: () => storage.status().trouble !== null,
+      filesStopped: () => writer.status().trouble !== null,
       line: async () => statusLine(await daemon.status.shown(), clock.now()),
     },
     fill: () => fillOf(daemon),
-    writeTrouble: () => storage.status().trouble?.kind ?? null,
+    writeTrouble: () => writer.status().trouble?.kind ?? null,
     tick: async () => void (await schedule.run('pass')),
     broken: daemon.failures.broken,
     trouble: files.trouble,
@@ -146,9 +146,9 @@ export async function assemble(
   { secrets }: LoadedConfig,
   { stopping, counts, jobs = jobsOf }: AssemblyOptions,
 ): Promise<Daemon> {
-  const { config, inbox, ports, limiter, files, storage } = mirroring;
+  const { config, inbox, ports, limiter, files, writer } = mirroring;
   const { clock } = ports;
-  const failures = new FileFailures(files, storage, ports);
+  const failures = new FileFailures(files, writer, ports);
   // Started before the rest, so that it ends after it: the daemon's last changes are published too.
   const publishing = await startPublishing(mirroring, secrets.database_url);
   stack.use(publishing);
@@ -182,7 +182,7 @@ export async function assemble(
     clock,
     signal: stopping,
     unmet: unmetIn(unscheduled),
-    writing: (work, signal) => storage.keepTrying(work, signal),
+    writing: (work, signal) => writer.until(signal, work),
     failed: (error) => failures.note('mirror', error),
   });
   const daemon: Daemon = Object.assign(unscheduled, { schedule });
@@ -192,11 +192,11 @@ export async function assemble(
 }
 
 /** Returns the attempts of an operation, which continue from what an earlier process stored. */
-function attemptsOf({ mirror, files, storage }: Mirroring, operation: OperationKind): Attempts {
+function attemptsOf({ mirror, files, writer }: Mirroring, operation: OperationKind): Attempts {
   const { outcomes } = mirror.status;
   return new Attempts(failingOf(outcomes.all(), operation), (at, failure) => {
     if (!files.isWell('mirror')) return;
-    storage.soon(operation, () =>
+    writer.soon(operation, () =>
       mirror.transaction(() =>
         failure === null ? outcomes.worked(operation, at) : outcomes.failed(operation, { at, ...failure }),
       ),

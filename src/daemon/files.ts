@@ -5,8 +5,8 @@ import type { Config, LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupsIn } from '../files/backups.ts';
 import { findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
-import type { Storage } from '../files/storage.ts';
 import { type FileWatch, watchFiles } from '../files/watch.ts';
+import type { Writer } from '../files/writer.ts';
 import { type Inbox, openInbox } from '../inbox/inbox.ts';
 import type { Logger } from '../log.ts';
 import { type Mirror, openMirror } from '../mirror/mirror.ts';
@@ -158,10 +158,10 @@ export class FileFailures {
   /** The moment at which missing descriptors were last reported, by the monotonic clock. */
   #told_at = Number.NEGATIVE_INFINITY;
 
-  constructor(files: FileWatch, storage: Storage, machine: Pick<Machine, 'clock' | 'log'>) {
+  constructor(files: FileWatch, writer: Writer, machine: Pick<Machine, 'clock' | 'log'>) {
     const broken = Promise.withResolvers<never>();
     broken.promise.catch(() => undefined);
-    storage.broken.catch(broken.reject);
+    writer.broken.catch(broken.reject);
     this.broken = broken.promise;
     this.#break = broken.reject;
     this.#files = files;

@@ -27,7 +27,7 @@ const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
  */
 export function jobsOf(daemon: Unscheduled): Job[] {
   const { snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = daemon;
-  const { config, ports, mirror, inbox, files, storage, watch, subscriptions, conditions, status } = daemon;
+  const { config, ports, mirror, inbox, files, writer, watch, subscriptions, conditions, status } = daemon;
   const { clock, refusals } = ports;
   /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? reactsOnly : {};
@@ -35,7 +35,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
   const work = receiving !== null && 'work' in subscriptions ? subscriptions.work : null;
   const maintenance = wallClock(config.maintenance);
   return [
-    { name: 'disk', every: second, needs: [], ...reactsOnly, run: async () => storage.look() },
+    { name: 'disk', every: second, needs: [], ...reactsOnly, run: async () => writer.look() },
     {
       name: 'clock',
       every: second,
@@ -230,7 +230,7 @@ export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null
 }
 
 /** Returns the job that reads all due records, and ends the sync cycle in the change feed. */
-function passJob({ config, ports, mirror, storage }: Mirroring): Job {
+function passJob({ config, ports, mirror, writer }: Mirroring): Job {
   return {
     name: 'pass',
     every: second,
@@ -242,10 +242,10 @@ function passJob({ config, ports, mirror, storage }: Mirroring): Job {
       const result = await runSyncCycle(ports, config.budget.concurrency, {
         job_id: null,
         signal,
-        mayBulk: () => !storage.isLow,
+        mayBulk: () => !writer.isLow,
       });
       if (result.stored + result.failed > 0) ports.log.info({ ...result }, 'pass ended');
-      mirror.checkpoint(storage.isLow ? 'tight' : 'plenty');
+      mirror.checkpoint(writer.isLow ? 'tight' : 'plenty');
     },
   };
 }

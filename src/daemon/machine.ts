@@ -1,7 +1,7 @@
 import { type UpgradeWatch, unwatched } from '../backup/upgrade.ts';
 import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
 import type { checkFile } from '../files/integrity.ts';
-import type { StoragePorts } from '../files/storage.ts';
+import type { WriterOptions } from '../files/writer.ts';
 import type { MachineZones } from '../files/zone-files.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { OpenListener } from '../kept-listener.ts';
@@ -14,7 +14,7 @@ export interface Disk {
   /** Numbers files. A test replaces it, because the numbers of a real disk differ from run to run. */
   readonly inodeOf?: InodeOf;
   /** Returns the free space, which other programs change. */
-  readonly spaceOf?: StoragePorts['spaceOf'];
+  readonly spaceOf?: WriterOptions['spaceOf'];
   /** Checks a whole file. The real check runs in a process with its own time. */
   readonly checkFile?: typeof checkFile;
 }

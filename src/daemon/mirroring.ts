@@ -1,7 +1,7 @@
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import { optionalPaths } from '../domain/schedule/offer.ts';
-import { createStorage, type Storage } from '../files/storage.ts';
+import { Writer } from '../files/writer.ts';
 import { ZoneFiles } from '../files/zone-files.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { NotOffered } from '../mirror/schedule/offers.ts';
@@ -27,7 +27,7 @@ import { manageSubscriptions } from './subscriptions.ts';
 export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable {
   readonly machine: Machine;
   readonly config: Config;
-  readonly storage: Storage;
+  readonly writer: Writer;
   /** Chooses between the time zones of the machine and of the runtime. */
   readonly zones: ZoneFiles;
   readonly ports: Ports;
@@ -57,10 +57,10 @@ export async function openMirroring(
   if (sharing === null && isOneOfSeveral(loaded)) throw onlyTheLeader();
   const opened = await openFiles(stack, machine, loaded, sharing);
   const { mirror, inbox, clock } = opened;
-  const storage = stack.use(createStorage({ mirror, inbox, clock, log, spaceOf: machine.disk.spaceOf }));
+  const writer = stack.use(new Writer({ mirror, inbox, clock, log, spaceOf: machine.disk.spaceOf }));
   const gone_since = applyAgain(mirror, inbox, log);
   const zones = stack.use(new ZoneFiles(machine.zones, { mirror, clock, log }));
-  const service = connectService(stack, machine, loaded, { ...opened, storage }, sharing);
+  const service = connectService(stack, machine, loaded, { ...opened, writer }, sharing);
   const { upstream, probe, limiter, serviceClock } = service;
   const policy = policyOf(config, mirror.schedule.offers.offers);
   const ports = createSync(
@@ -83,7 +83,7 @@ export async function openMirroring(
   // Deliveries that cannot be applied again count as never received.
   if (gone_since !== null) noteAbsence(ports, gone_since);
   const crowding = new Crowding(clock, log);
-  const parts = { ...opened, ...service, machine, config, storage, zones, ports, watch, sharing, crowding };
+  const parts = { ...opened, ...service, machine, config, writer, zones, ports, watch, sharing, crowding };
   const subscriptions = manageSubscriptions(loaded, parts);
   const closing = stack.move();
   return {

@@ -46,7 +46,7 @@ const watchMs = { usual: 2000, failed: 500, patience: 3000 } as const;
  * Null: no database is configured, and its driver is not loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
-  { config, mirror, ports, sharing, storage }: Mirroring,
+  { config, mirror, ports, sharing, writer }: Mirroring,
   url: Secret | null,
 ): Promise<Publishing | null> {
   if (url === null) return null;
@@ -81,7 +81,7 @@ export async function startPublishing(
   );
   const tell = (change: number) => mirror.transaction(() => mirror.changes.tell(change));
   const published = ({ change }: { readonly change: number }) => {
-    if (sharing !== null) storage.soon('told', () => tell(change));
+    if (sharing !== null) writer.soon('told', () => tell(change));
   };
   const publisher = keepPublishing({ publication, clock, log, every: publishEveryMs, published });
   const stopping = new AbortController();

@@ -59,7 +59,7 @@ export async function startReceiving(
   { stopping, failures }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
-  const { machine, config, mirror, inbox, ports, storage, sharing, crowding } = mirroring;
+  const { machine, config, mirror, inbox, ports, writer, sharing, crowding } = mirroring;
   const { clock, log } = ports;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
   const networks = networksOf(allow);
@@ -74,7 +74,7 @@ export async function startReceiving(
           inbox,
           log,
           copied: () => application.soon(),
-          unwritable: storage.noticed,
+          writer,
         });
   stack.use(copying);
   const desk = new LeaderDesk(mirroring, application, copying, broken);
@@ -141,7 +141,7 @@ class LeaderDesk implements Desk {
     copying: Copying | null,
     broken: (error: unknown) => void,
   ) {
-    const { sharing, files, inbox, ports } = mirroring;
+    const { sharing, files, inbox, writer, ports } = mirroring;
     this.#mirroring = mirroring;
     this.#application = application;
     this.#copying = copying;
@@ -149,7 +149,7 @@ class LeaderDesk implements Desk {
     const store = (group: readonly Received[]) => {
       const trouble = files.isWell('inbox') ? null : files.trouble();
       if (trouble !== null) throw trouble;
-      inbox.deliveries.store(group);
+      writer.now(() => inbox.deliveries.store(group));
     };
     this.#kept =
       sharing === null
@@ -161,7 +161,6 @@ class LeaderDesk implements Desk {
     try {
       await this.#kept.keep(delivery);
     } catch (error) {
-      this.#mirroring.storage.noticed(error);
       if (error instanceof SyncFailed) this.#broken(error);
       throw error;
     }
@@ -209,12 +208,12 @@ class Application implements AsyncDisposable {
 
   /** Applies the waiting deliveries. While the mirror is lost they stay in the inbox for the next start. */
   async apply(): Promise<void> {
-    const { files, storage, ports } = this.#mirroring;
+    const { files, writer, ports } = this.#mirroring;
     if (!files.isWell('mirror')) return;
     this.#again = true;
     // They stay in the inbox until the files can be written.
-    this.#running ??= storage
-      .keepTrying(() => this.#rounds(), this.#signal)
+    this.#running ??= writer
+      .until(this.#signal, () => this.#rounds())
       .then(() => undefined, this.#broken)
       .finally(() => {
         this.#running = null;
@@ -279,12 +278,12 @@ class Heartbeat {
   }
 
   async beat(): Promise<void> {
-    const { storage, sharing, ports } = this.#mirroring;
+    const { writer, sharing, ports } = this.#mirroring;
     let wasAway = this.#failed;
     this.#failed = true;
     try {
       // `soon` runs it at once if it can. If it runs later, it sees the new value: nothing could be received until then.
-      storage.soon('heartbeat', () => this.#note(wasAway));
+      writer.soon('heartbeat', () => this.#note(wasAway));
       wasAway = true;
     } catch (error) {
       if (error instanceof SyncFailed) throw error;

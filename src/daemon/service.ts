@@ -4,7 +4,7 @@ import type { Budget } from '../domain/budget/budget.ts';
 import { publishable } from '../domain/push/public-address.ts';
 import { laneShares } from '../domain/schedule/lanes.ts';
 import type { ListQuestion } from '../domain/service/adapter.ts';
-import type { Storage } from '../files/storage.ts';
+import type { Writer } from '../files/writer.ts';
 import { duration } from '../format.ts';
 import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
 import { callLimits, stageLimits } from '../upstream/call-limits.ts';
@@ -37,7 +37,7 @@ export function connectService(
   stack: AsyncDisposableStack,
   { chance, log, network }: Machine,
   loaded: LoadedConfig,
-  { mirror, clock, storage }: OpenFiles & { readonly storage: Storage },
+  { mirror, clock, writer }: OpenFiles & { readonly writer: Writer },
   sharing: Sharing | null,
 ): ServiceConnection {
   const { service, images, budget } = loaded.config;
@@ -53,10 +53,10 @@ export function connectService(
       leadership,
       retry_after,
       learned: mirror.schedule.budget.learned(),
-      throttled: (learned) => storage.soon('budget', () => save(learned)),
+      throttled: (learned) => writer.soon('budget', () => save(learned)),
     }),
   );
-  stack.defer(() => storage.soon('budget', () => save(limiter.learned())));
+  stack.defer(() => writer.soon('budget', () => save(limiter.learned())));
   const ownClock = serviceClock((offset_ms) => log.warn({ offset_ms }, "our clock differs from the service's"));
   const heard = (offset: number | null) => {
     const date = offset === null ? null : clock.now() + offset;

@@ -50,7 +50,7 @@ export interface StatusOptions {
  */
 export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts }: StatusOptions): Daemon['status'] {
   const { snapshots, backups, receiving, conditions, publishing } = daemon;
-  const { mirror, inbox, files, limiter, ports, config, storage } = daemon;
+  const { mirror, inbox, files, limiter, ports, config, writer } = daemon;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     ...inbox.deliveries.bytes(),
@@ -63,7 +63,7 @@ export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts
     const whole = {
       ...status,
       files: files.findings(),
-      storage: storage.status(),
+      storage: writer.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, ports.refusals),
       inbox: inboxStatus(),

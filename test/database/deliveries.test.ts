@@ -43,7 +43,7 @@ describe('deliveries in PostgreSQL', needs('postgres', 'time'), () => {
     const inbox = stack.use(openInbox(path, { master: null, now: instant(0), pair_id: 'p' }));
     const { log, lines } = testLog('warn');
     const none = () => undefined;
-    const copying = stack.use(new Copying({ shared, inbox, log, copied: none, unwritable: none }));
+    const copying = stack.use(new Copying({ shared, inbox, log, copied: none, writer: { now: (work) => work() } }));
     return {
       copy: async () => {
         await copying.copy();

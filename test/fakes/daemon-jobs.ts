@@ -198,8 +198,8 @@ function existing(name: string, found: unknown): unknown {
  * Counts the jobs that wait for something outside. What waits until the files can be written does not: it goes on when the
  * clock does.
  */
-function outsideOf({ storage }: Mirroring): { noted(job: Job): Job; isAny(): boolean } {
-  const { keepTrying } = storage;
+function outsideOf({ writer }: Mirroring): { noted(job: Job): Job; isAny(): boolean } {
+  const until = writer.until.bind(writer);
   const ofOutsideJob = new AsyncLocalStorage<true>();
   let outside = 0;
   const counted = async <Result>(by: 1 | -1, work: () => Promise<Result>): Promise<Result> => {
@@ -208,14 +208,14 @@ function outsideOf({ storage }: Mirroring): { noted(job: Job): Job; isAny(): boo
       outside -= by;
     });
   };
-  Object.assign(storage, {
-    keepTrying: <Result>(work: () => Promise<Result>, signal: AbortSignal) =>
+  Object.assign(writer, {
+    until: <Result>(signal: AbortSignal, work: () => Promise<Result>) =>
       ofOutsideJob.getStore() === undefined
-        ? keepTrying(work, signal)
-        : counted(-1, () => keepTrying(() => counted(1, work), signal)),
+        ? until(signal, work)
+        : counted(-1, () => until(signal, () => counted(1, work))),
   });
   return {
-    noted: (job) => ({ ...job, run: (until) => ofOutsideJob.run(true, () => counted(1, () => job.run(until))) }),
+    noted: (job) => ({ ...job, run: (end) => ofOutsideJob.run(true, () => counted(1, () => job.run(end))) }),
     isAny: () => outside > 0,
   };
 }

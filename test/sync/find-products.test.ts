@@ -7,7 +7,7 @@ import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts
 const never = new AbortController().signal;
 
 function find({ daemon }: VirtualHarness, id: number): Promise<number[]> {
-  return findProducts(daemon.ports, [id], { promptly: daemon.storage.promptly, signal: never });
+  return findProducts(daemon.ports, [id], { writer: daemon.writer, signal: never });
 }
 
 /** A mirror from before its newest product was offered. */
@@ -61,7 +61,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
     await using _ = harness;
     const late = harness.sandbox.world.find(id);
     if (late !== null) late.withdrawn = false;
-    harness.daemon.storage.serve();
+    harness.daemon.writer.serve();
     const other = otherWriter(harness.daemon.config.mirror.path);
     other.exec('BEGIN IMMEDIATE');
     await expect(harness.drive(find(harness, id))).rejects.toMatchObject({ code: 'locked', exitCode: 75 });

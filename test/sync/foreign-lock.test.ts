@@ -15,7 +15,7 @@ function lock({ daemon }: Pick<VirtualHarness, 'daemon'>): Disposable {
 
 async function filled(products: number): Promise<VirtualHarness> {
   const harness = await filledHarness({ products });
-  harness.daemon.storage.serve();
+  harness.daemon.writer.serve();
   return harness;
 }
 

@@ -174,7 +174,9 @@ export const planted: readonly Planted[] = [
     times: [minute, 2 * minute, 5 * second],
     plant: ({ disk, harness }) => {
       Object.assign(disk, { full: true, free_bytes: 0 });
-      harness.daemon.storage.noticed(Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }));
+      harness.daemon.writer.soon('planted', () => {
+        if (disk.full) throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+      });
       return () => Object.assign(disk, { full: false, free_bytes: plentyBytes });
     },
   },
@@ -347,5 +349,5 @@ export const planted: readonly Planted[] = [
 
 function writeSomething(world: World): void {
   // The lock is met by the next write.
-  world.harness.daemon.storage.soon('planted', () => world.harness.daemon.mirror.touch());
+  world.harness.daemon.writer.soon('planted', () => world.harness.daemon.mirror.touch());
 }

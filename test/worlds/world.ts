@@ -192,7 +192,7 @@ export class World implements AsyncDisposable {
         await passed();
       },
     });
-    harness.daemon.storage.serve();
+    harness.daemon.writer.serve();
   }
 
   /** Runs work of somebody beside the daemon; null: the daemon was killed meanwhile. */
@@ -269,7 +269,7 @@ export class World implements AsyncDisposable {
         },
       ),
     );
-    this.harness.daemon.storage.serve();
+    this.harness.daemon.writer.serve();
   }
 
   async #selfTest() {

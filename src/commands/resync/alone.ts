@@ -37,13 +37,13 @@ export async function resyncAlone(
   await using mirroring = await patiently(() => openMirroring(machine, loaded));
   const { clock } = mirroring.ports;
   const began = clock.now();
-  const { promptly } = mirroring.storage;
+  const { writer } = mirroring;
   printFound(
     io,
-    await patiently(() => findProducts(mirroring.ports, request.product_ids, { promptly, signal: io.signal })),
+    await patiently(() => findProducts(mirroring.ports, request.product_ids, { writer, signal: io.signal })),
   );
   const opened = await patiently(() => requestResync(mirroring.ports, request, { resume: true }));
-  mirroring.storage.serve();
+  writer.serve();
   if (opened.resumed)
     io.stderr.write(`Continuing an interrupted resync of the same scope: ${counted(opened.left, 'record')} left.\n`);
   const stop = new AbortController();
@@ -82,13 +82,13 @@ export async function resyncAlone(
 const sameAgain = 'run the same command again: it continues, and reads nothing twice';
 
 async function untilDone(
-  { config, ports, mirror, limiter, storage, watch }: Mirroring,
+  { config, ports, mirror, limiter, writer, watch }: Mirroring,
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
   const live = () => liveStatus(limiter, ports.refusals);
   for (;;) {
-    const known = await storage.keepTrying(() => watch.look(signal), signal);
+    const known = await writer.until(signal, () => watch.look(signal));
     signal.throwIfAborted();
     if (known !== true) {
       const refusal = givesUp(live(), ports.clock.now());
@@ -96,10 +96,7 @@ async function untilDone(
       await ports.clock.sleep(1000, signal);
       continue;
     }
-    const result = await storage.keepTrying(
-      () => runSyncCycle(ports, config.budget.concurrency, { job_id, signal }),
-      signal,
-    );
+    const result = await writer.until(signal, () => runSyncCycle(ports, config.budget.concurrency, { job_id, signal }));
     signal.throwIfAborted();
     if (result === null) continue;
     const refusal = givesUp(live(), ports.clock.now());
@@ -115,7 +112,7 @@ async function untilDone(
 
 /** Shows progress every second, and ends the work when the service stays unreachable. */
 async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortController): Promise<void> {
-  const { ports, mirror, limiter, storage } = mirroring;
+  const { ports, mirror, limiter, writer } = mirroring;
   const doubted = new DoubtedService(mirroring);
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
@@ -130,14 +127,14 @@ async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortCo
         total: job.records,
         calls: live.calls,
         note:
-          storageSays(storage.status(), now)[0] ??
+          storageSays(writer.status(), now)[0] ??
           whyWaiting(live, mirror.schedule.records.nextDueAt(job_id), now) ??
           productsOf(mirror),
       },
       now,
     );
     void doubted.ask(stop.signal).catch(() => undefined);
-    const refusal = givesUp(live, now) ?? unwritableTooLong(storage, now);
+    const refusal = givesUp(live, now) ?? unwritableTooLong(writer, now);
     if (refusal !== null) stop.abort(refusal);
   }
   printer.end();
@@ -147,8 +144,8 @@ function productsOf({ catalogue }: Mirroring['mirror']): string {
   return counted(catalogue.products.count(), 'product');
 }
 
-function unwritableTooLong(storage: Mirroring['storage'], now: number): CataloguedError | null {
-  const { trouble } = storage.status();
+function unwritableTooLong(writer: Mirroring['writer'], now: number): CataloguedError | null {
+  const { trouble } = writer.status();
   if (trouble === null || now - trouble.since < giveUpAfterMs) return null;
   return writeRefusalOf(trouble.kind);
 }

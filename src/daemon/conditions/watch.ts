@@ -127,7 +127,7 @@ export class ConditionWatch {
   }
 
   #settleNow(found: Unjudged): void {
-    const { files, storage, ports } = this.#mirroring;
+    const { files, writer, ports } = this.#mirroring;
     const now = ports.clock.now();
     this.#watched = watchedNow(this.#watched, this.#factsOf(found, now));
     const facts = this.#factsOf(found, now);
@@ -135,7 +135,7 @@ export class ConditionWatch {
     this.#next_at = nextShownAt(facts, this.#periods);
     const held = conditionsOf(facts, this.#periods);
     this.#announce(held, now);
-    if (files.isWell('inbox')) storage.soon('conditions', () => this.#record(held, missedTargets(facts), now));
+    if (files.isWell('inbox')) writer.soon('conditions', () => this.#record(held, missedTargets(facts), now));
   }
 
   #factsOf(status: Unjudged, at: number = this.#mirroring.ports.clock.now()): ConditionFacts {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import { isAway } from '../../database/errors.ts';
+import type { Writer } from '../../files/writer.ts';
 import type { CallbackAddresses } from '../../inbox/addresses.ts';
 import { InboxFull } from '../../inbox/byte-budget.ts';
 import type { Inbox } from '../../inbox/inbox.ts';
@@ -14,8 +15,7 @@ export interface CopyingOptions {
   readonly log: Logger;
   /** Called when deliveries were copied, and wait to be applied. */
   copied(): void;
-  /** Called when the disk accepts no writes. */
-  unwritable(error: unknown): void;
+  readonly writer: Pick<Writer, 'now'>;
 }
 
 /** Shares the callback addresses of an inbox with all instances. */
@@ -112,7 +112,7 @@ export class Copying implements AsyncDisposable {
   }
 
   async #copyAll(): Promise<void> {
-    const { shared, inbox, copied } = this.#options;
+    const { shared, inbox, writer, copied } = this.#options;
     if (!this.#begun) await this.#goOn();
     while (!this.#closed) {
       const delivery_id = inbox.deliveries.newest();
@@ -124,13 +124,13 @@ export class Copying implements AsyncDisposable {
         continue;
       }
       if (found.length === 0 || this.#closed) return;
-      inbox.deliveries.storeNumbered(found);
+      writer.now(() => inbox.deliveries.storeNumbered(found));
       copied();
     }
   }
 
   async #work(): Promise<void> {
-    const { log, unwritable } = this.#options;
+    const { log } = this.#options;
     do {
       this.#again = false;
       try {
@@ -140,7 +140,6 @@ export class Copying implements AsyncDisposable {
         this.#away = false;
       } catch (error) {
         if (!waits(error)) throw error;
-        if (writeTroubleOf(error) !== null) unwritable(error);
         if (!this.#away) log.warn({ err: error }, 'deliveries cannot be copied from the database');
         this.#away = true;
       }

@@ -11,7 +11,11 @@ import { storeProductDetail } from './product.ts';
 const patienceMs = 8000;
 
 /** Runs a write for a waiting caller; throws the error to report if the files cannot be written (74, 75). */
-type Promptly = <Result>(work: () => Result) => Promise<Result>;
+interface Storing {
+  /** Stores for a waiting caller. */
+  readonly writer: { by<Result>(work: () => Result): Promise<Result> };
+  readonly signal: AbortSignal;
+}
 
 /**
  * Requests products that are not mirrored or were withdrawn, and mirrors those that the service has, as if the list had
@@ -20,7 +24,7 @@ type Promptly = <Result>(work: () => Result) => Promise<Result>;
 export async function findProducts(
   ports: Ports,
   product_ids: readonly number[],
-  { promptly, signal }: { readonly promptly: Promptly; readonly signal: AbortSignal },
+  { writer, signal }: Storing,
 ): Promise<number[]> {
   const { mirror, clock, policy } = ports;
   const unknown = [...new Set(product_ids)].filter((id) => !mirror.catalogue.products.isVisible(id));
@@ -35,7 +39,7 @@ export async function findProducts(
       'for a new product, read the list again: catalogued resync --products',
     );
   using patience = clock.deadline(patienceMs, signal);
-  const readings = await Promise.all(unknown.map((id) => ask(ports, id, { promptly, signal: patience.signal })));
+  const readings = await Promise.all(unknown.map((id) => ask(ports, id, { writer, signal: patience.signal })));
   const missing = unknown.filter((_, index) => isMissing(readings[index]));
   if (missing.length > 0) throw notFound(missing, 'not in the mirror, and unknown to the service', 'check the id');
   const silent = readings.find((reading) => reading === null || reading.kind !== 'read');
@@ -46,7 +50,7 @@ export async function findProducts(
 async function ask(
   ports: Ports,
   product_id: number,
-  { promptly, signal }: { readonly promptly: Promptly; readonly signal: AbortSignal },
+  { writer, signal }: Storing,
 ): Promise<Reading<ProductEntry> | null> {
   const { mirror, policy, upstream } = ports;
   const { languages, currencies } = policy.extent;
@@ -60,7 +64,7 @@ async function ask(
   }
   if (reading.kind !== 'read') return reading;
   const answer = reading;
-  await promptly(() =>
+  await writer.by(() =>
     mirror.transaction(() => {
       const details = productKinds(policy.extent).filter(({ resource }) => resource === 'product_detail');
       mirror.schedule.records.create(details, [product_id]);

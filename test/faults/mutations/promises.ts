@@ -586,13 +586,13 @@ const kept: readonly Kept[] = [
     row: 'A full disk, and another program that writes our files',
     tests: ['storage', 'sync/foreign-lock', 'main', 'fault'],
     lines: {
-      createStorage: { 'if (trouble.isStopped) return;': 'return;' },
-      'TroubleWatch.#recover': {
-        'wait = Math.min(2 * wait, patience[own.kind].longest);': 'wait = patience[own.kind].longest * 100;',
+      'Writer.#isOver': { 'if (this.#isStopped) break;': 'break;' },
+      'Writer.#recover': {
+        'wait = Math.min(2 * wait, patience[trouble.kind].longest);': 'wait = patience[trouble.kind].longest * 100;',
       },
-      inTime: {
-        "if (kind === 'disk-full' || clock.monotonic() >= until)":
-          "if (kind === 'locked' || clock.monotonic() >= until)",
+      'Writer.by': {
+        "if (kind === 'disk-full' || this.#clock.monotonic() >= until)":
+          "if (kind === 'locked' || this.#clock.monotonic() >= until)",
       },
     },
   },

@@ -52,9 +52,9 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'a full disk, and another program that writes, end the daemon',
     edits: [
       {
-        file: 'src/files/storage.ts',
-        is: 'if (kind === null || !serving) return null;',
-        was: 'if (kind !== undefined) return null;',
+        file: 'src/files/writer.ts',
+        is: 'if (kind === null || !this.#serving) return false;',
+        was: 'if (kind !== undefined) return false;',
       },
     ],
   },
