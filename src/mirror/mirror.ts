@@ -16,7 +16,7 @@ import { type CheckTables, checkTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
 import { type EvidenceTable, evidenceTable } from './evidence.ts';
 import { type MirrorItself, mirrorItself } from './itself.ts';
-import { type PushTables, pushTables } from './push/push.ts';
+import { PushTables } from './push/push.ts';
 import { type RowRetention, rowRetention } from './rows/retention.ts';
 import { type ScheduleTables, scheduleTables } from './schedule/schedule.ts';
 import { mirrorFile } from './sql/files.ts';
@@ -82,7 +82,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const writes = writesTo(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = changeTable(writes, feed ?? noCeiling);
-  const push = pushTables(writes);
+  const push = new PushTables(writes);
   const log = logCopy(connection, path);
   const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 

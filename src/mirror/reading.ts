@@ -7,10 +7,9 @@ import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { TagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
-import { type ClosureReads, closureReads } from './push/closures.ts';
-import { type GapReads, gapReads } from './push/gaps.ts';
-import { type NoticeReads, noticeReads } from './push/notices.ts';
-import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.ts';
+import { ClosureReads } from './push/closures.ts';
+import { GapReads, NoticeReads } from './push/notices.ts';
+import { SubscriptionReads } from './push/subscriptions.ts';
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
 import { type InterestReads, interestReads } from './schedule/interest.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
@@ -89,10 +88,10 @@ export function mirrorFacts(db: Database): ShownFacts {
       tags: new TagReads(reads),
     },
     push: {
-      closures: closureReads(reads),
-      gaps: gapReads(reads),
-      notices: noticeReads(reads),
-      subscriptions: subscriptionReads(reads),
+      closures: new ClosureReads(reads),
+      gaps: new GapReads(reads),
+      notices: new NoticeReads(reads),
+      subscriptions: new SubscriptionReads(reads),
     },
     schedule: {
       records: recordReads(reads),

@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import type { Closure } from '../../domain/push/notification.ts';
 import { type ClosureFacts, guardSpanMs } from '../../domain/sale/closure.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
-import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -18,49 +18,22 @@ export interface ClosureCounts {
   readonly held: number;
 }
 
+const open = query.selectFrom('_closure').where('ended_at', 'is', null);
+
 /** Queries about closures that notifications reported. */
-export interface ClosureReads {
-  /** Returns the closure that is in force; null if there is none. */
-  inForce(product_id: number): StoredClosure | null;
-  /**
-   * Returns how many took effect within the guard's span and were not confirmed, also if they are over, with older ones that
-   * still wait.
-   */
-  recentlyUnconfirmed(now: Instant): number;
-  counts(): ClosureCounts;
-  /** Returns the products with a closure that no read has decided yet. */
-  undecided(): number[];
-  /** Returns the last that ended, or were confirmed, the newest first. */
-  decided(limit: number): Pick<Tables['_closure'], 'confirmed_at' | 'ended_at'>[];
-  ofProduct(product_id: number): Tables['_closure'][];
-}
-
-/** Closures that notifications reported. */
-export interface ClosureTable extends ClosureReads {
-  /**
-   * Stores a closure, or updates the one in force. If the update names no alternative, the old one stays, unless the
-   * product was `reopened` in between. `applied_at` null: it waits for its read.
-   */
-  put(closure: PutClosure, meanwhile?: 'reopened'): void;
-  /** A read has found the product available or disabled, or the closure is over. */
-  mark(closure_id: number, as: 'available_at' | 'confirmed_at' | 'ended_at', at: Instant): void;
-  /** Takes effect: the product is off sale until reads decide. */
-  apply(product_id: number): void;
-  /** Forgets those that were over before an instant; one in force stays, however old. */
-  prune(before: Instant): void;
-}
-
-const put = [
-  'product_id', 'delivery_id', 'notified_at', 'applied_at', 'available_at', 'reason', 'expected_reopening',
-  'alternative_product_id',
-] as const; // biome-ignore format: a list of columns
-
-type PutClosure = Pick<StoredClosure, (typeof put)[number]>;
-
-export function closureReads(db: Reads): ClosureReads {
-  const open = query.selectFrom('_closure').where('ended_at', 'is', null);
-  const inForce = db.rows(({ product_id }: Bound<OfProduct>) => open.selectAll().where('product_id', '=', product_id));
-  const counts = db.rows(() =>
+export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #inForce = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+    open.selectAll().where('product_id', '=', product_id),
+  );
+  readonly #unconfirmed = this.db.values(({ since, latest }: Bound<{ since: Instant; latest: Instant }>) =>
+    query
+      .selectFrom('_closure')
+      .select(({ fn }) => fn.countAll<number>().as('closures'))
+      .where('confirmed_at', 'is', null)
+      .where('applied_at', 'is not', null)
+      .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb.between('applied_at', since, latest)])),
+  );
+  readonly #counts = this.db.rows(() =>
     open
       .where('confirmed_at', 'is', null)
       .select(({ fn }) => [
@@ -68,8 +41,8 @@ export function closureReads(db: Reads): ClosureReads {
         fn.countAll<number>().filterWhere('applied_at', 'is', null).as('held'),
       ]),
   );
-  const undecided = db.values(() => open.select('product_id').where('confirmed_at', 'is', null));
-  const decided = db.rows(({ limit }: Bound<{ limit: number }>) => {
+  readonly #undecided = this.db.values(() => open.select('product_id').where('confirmed_at', 'is', null));
+  readonly #decided = this.db.rows(({ limit }: Bound<{ limit: number }>) => {
     const at = sql<number | null>`coalesce(${sql.ref('confirmed_at')}, ${sql.ref('ended_at')})`;
     return query
       .selectFrom('_closure')
@@ -78,7 +51,7 @@ export function closureReads(db: Reads): ClosureReads {
       .orderBy(at, 'desc')
       .limit(limit);
   });
-  const ofProduct = db.rows(({ product_id }: Bound<OfProduct>) =>
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_closure')
       .selectAll()
@@ -86,58 +59,53 @@ export function closureReads(db: Reads): ClosureReads {
       .orderBy('closure_id', 'desc')
       .limit(20),
   );
-  return {
-    inForce: (product_id) => inForce.get({ product_id }) ?? null,
-    recentlyUnconfirmed: countingUnconfirmed(db),
-    counts: () => counts.get() ?? { unconfirmed: 0, held: 0 },
-    undecided: () => undecided.all(),
-    decided: (limit) => decided.all({ limit }),
-    ofProduct: (product_id) => ofProduct.all({ product_id }),
-  };
+
+  /** Returns the closure that is in force; null if there is none. */
+  inForce(product_id: number): StoredClosure | null {
+    return this.#inForce.get({ product_id }) ?? null;
+  }
+
+  /**
+   * Returns how many took effect within the guard's span and were not confirmed, also if they are over, with older ones that
+   * still wait.
+   */
+  recentlyUnconfirmed(now: Instant): number {
+    // Instants that a wrong clock wrote are repaired only when the time is known again.
+    const span = { since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) };
+    return this.#unconfirmed.get(span) ?? 0;
+  }
+
+  counts(): ClosureCounts {
+    return this.#counts.get() ?? { unconfirmed: 0, held: 0 };
+  }
+
+  /** Returns the products with a closure that no read has decided yet. */
+  undecided(): number[] {
+    return this.#undecided.all();
+  }
+
+  /** Returns the last that ended, or were confirmed, the newest first. */
+  decided(limit: number): Pick<Tables['_closure'], 'confirmed_at' | 'ended_at'>[] {
+    return this.#decided.all({ limit });
+  }
+
+  ofProduct(product_id: number): Tables['_closure'][] {
+    return this.#ofProduct.all({ product_id });
+  }
 }
 
 type OfProduct = { product_id: number };
 
-function countingUnconfirmed(db: Reads): ClosureReads['recentlyUnconfirmed'] {
-  const unconfirmed = db.values(({ since, latest }: Bound<{ since: Instant; latest: Instant }>) =>
-    query
-      .selectFrom('_closure')
-      .select(({ fn }) => fn.countAll<number>().as('closures'))
-      .where('confirmed_at', 'is', null)
-      .where('applied_at', 'is not', null)
-      .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb.between('applied_at', since, latest)])),
-  );
-  // Instants that a wrong clock wrote are repaired only when the time is known again.
-  return (now) => unconfirmed.get({ since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) }) ?? 0;
-}
+const put = [
+  'product_id', 'delivery_id', 'notified_at', 'applied_at', 'available_at', 'reason', 'expected_reopening',
+  'alternative_product_id',
+] as const; // biome-ignore format: a list of columns
 
-export function closureTable(db: Writes): ClosureTable {
-  const set = (column: 'available_at' | 'confirmed_at' | 'ended_at') =>
-    db.change(({ closure_id, at }: Bound<{ closure_id: number; at: Instant }>) =>
-      query
-        .updateTable('_closure')
-        .set({ [column]: at })
-        .where('closure_id', '=', closure_id),
-    );
-  const marks = { available_at: set('available_at'), confirmed_at: set('confirmed_at'), ended_at: set('ended_at') };
-  const prune = db.change(({ before }: Bound<{ before: Instant }>) =>
-    query.deleteFrom('_closure').where('ended_at', '<', before),
-  );
-  return {
-    ...closureReads(db),
-    put: putting(db),
-    mark: (closure_id, as, at) => {
-      marks[as].run({ closure_id, at });
-    },
-    apply: applying(db),
-    prune: (before) => {
-      prune.run({ before });
-    },
-  };
-}
+type PutClosure = Pick<StoredClosure, (typeof put)[number]>;
 
-function putting(db: Writes): ClosureTable['put'] {
-  const statement = db.change((closure: Bound<PutClosure & { reopened: 0 | 1 }>) =>
+/** Closures that notifications reported. */
+export class ClosureTable extends ClosureReads<Writes> {
+  readonly #put = this.db.change((closure: Bound<PutClosure & { reopened: 0 | 1 }>) =>
     query
       .insertInto('_closure')
       .values(pick(closure, put))
@@ -160,13 +128,12 @@ function putting(db: Writes): ClosureTable['put'] {
           })),
       ),
   );
-  return (closure, meanwhile) => {
-    statement.run({ ...closure, reopened: meanwhile === 'reopened' ? 1 : 0 });
+  readonly #marks = {
+    available_at: this.db.change(marking('available_at')),
+    confirmed_at: this.db.change(marking('confirmed_at')),
+    ended_at: this.db.change(marking('ended_at')),
   };
-}
-
-function applying(db: Writes): ClosureTable['apply'] {
-  const apply = db.change(({ product_id }: Bound<OfProduct>) =>
+  readonly #apply = this.db.change(({ product_id }: Bound<OfProduct>) =>
     query
       .updateTable('_product as p')
       .from('_closure as c')
@@ -186,7 +153,38 @@ function applying(db: Writes): ClosureTable['apply'] {
       .where('c.product_id', '=', product_id)
       .where('c.ended_at', 'is', null),
   );
-  return (product_id) => {
-    apply.run({ product_id });
-  };
+  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
+    query.deleteFrom('_closure').where('ended_at', '<', before),
+  );
+
+  /**
+   * Stores a closure, or updates the one in force. If the update names no alternative, the old one stays, unless the
+   * product was `reopened` in between. `applied_at` null: it waits for its read.
+   */
+  put(closure: PutClosure, meanwhile?: 'reopened'): void {
+    this.#put.run({ ...closure, reopened: meanwhile === 'reopened' ? 1 : 0 });
+  }
+
+  /** A read has found the product available or disabled, or the closure is over. */
+  mark(closure_id: number, as: 'available_at' | 'confirmed_at' | 'ended_at', at: Instant): void {
+    this.#marks[as].run({ closure_id, at });
+  }
+
+  /** Takes effect: the product is off sale until reads decide. */
+  apply(product_id: number): void {
+    this.#apply.run({ product_id });
+  }
+
+  /** Forgets those that were over before an instant; one in force stays, however old. */
+  prune(before: Instant): void {
+    this.#prune.run({ before });
+  }
+}
+
+function marking(column: 'available_at' | 'confirmed_at' | 'ended_at') {
+  return ({ closure_id, at }: Bound<{ closure_id: number; at: Instant }>) =>
+    query
+      .updateTable('_closure')
+      .set({ [column]: at })
+      .where('closure_id', '=', closure_id);
 }

@@ -1,13 +1,14 @@
-import type { Instant } from '../../clock.ts';
+import { type Instant, instant } from '../../clock.ts';
 import type { ShownDocument } from '../../domain/push/news.ts';
-import type { ChangeType } from '../../domain/push/subscription.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
+import { type ChangeType, silentStatuses } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
 import { textResources } from '../../domain/schedule/resources.ts';
 import { isMembers, type Members } from '../../domain/values/members.ts';
-import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { dropBy, insertOf, query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { working } from './covering.ts';
+import { working } from './subscriptions.ts';
 
 /** A change that a read found and somebody should announce. */
 export interface ExpectedNotice extends Expectation {
@@ -27,22 +28,6 @@ export interface Announcer extends Trust {
   readonly received_at: Instant | null;
 }
 
-/** Notices received, and notices expected. */
-export interface NoticeReads {
-  /** Returns the newest notices about a product, the newest first. */
-  noticesOf(product_id: number): Tables['_notice'][];
-  /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
-  updates(from: Instant, to: Instant): AnnouncedUpdates;
-  /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
-  unshown(from: Instant, to: Instant): Pick<AnnouncedUpdates, 'products' | 'since'>;
-  /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
-  documentsOf(product_id: number): ShownDocument[];
-  /** Returns the expected notices whose notifications are overdue. */
-  ripe(found_before: Instant): ExpectedNotice[];
-  /** Returns the subscriptions that cover the product and were asked to announce such changes. */
-  announcers(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): Announcer[];
-}
-
 export interface AnnouncedUpdates {
   readonly products: number;
   readonly shown: number;
@@ -50,53 +35,19 @@ export interface AnnouncedUpdates {
   readonly since: Instant | null;
 }
 
-export interface NoticeTable extends NoticeReads {
-  noticed(notice: Tables['_notice']): void;
-  /** One that is expected already stays as it is. */
-  expect(expected: ExpectedNotice): void;
-  forget(expected: Pick<ExpectedNotice, 'product_id' | 'change_type'>): void;
-}
-
-export function noticeReads(db: Reads): NoticeReads {
-  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
-  );
-  const ripe = db.rows(({ found_before }: Bound<{ found_before: Instant }>) =>
-    query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
-  );
-  const announcers = db.rows(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
-    query
-      .selectFrom('_subscription_product as c')
-      .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
-      .leftJoin('_notice as n', (join) =>
-        join
-          .onRef('n.product_id', '=', 'c.product_id')
-          .on('n.change_type', '=', change_type)
-          .onRef('n.subscription_id', '=', 's.subscription_id'),
-      )
-      .select(['s.subscription_id', 's.announced', 's.announceable', 's.trusted'])
-      .select(['c.since_at as covered_since', 'n.received_at'])
-      .where('c.product_id', '=', product_id)
-      .where('c.since_at', 'is not', null)
-      .$narrowType<{ covered_since: Instant }>()
-      .where(change_type, 'in', ({ ref }) => sql<ChangeType>`(select value from json_each(${ref('s.change_types')}))`),
-  );
-  const updates = announcedUpdates(db);
-  return {
-    updates,
-    unshown: unshownUpdates(db),
-    documentsOf: documentsOf(db),
-    noticesOf: (product_id) => ofProduct.all({ product_id }),
-    ripe: (found_before) => ripe.all({ found_before }),
-    announcers: (expected) => announcers.all(expected),
-  };
-}
+type Span = { readonly from: Instant; readonly to: Instant };
+type OfProduct = { readonly product_id: number };
+type OfChange = Pick<ExpectedNotice, 'product_id' | 'change_type'>;
 
 /** A read may have shown a change so long before it was announced: announcements are held back. */
 const earlierMs = 3_600_000;
 
-function announcedUpdates(db: Reads): NoticeReads['updates'] {
-  const counts = db.rows(({ from, to }: Bound<{ from: Instant; to: Instant }>) =>
+/** Notices received, and notices expected. */
+export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+    query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
+  );
+  readonly #updates = this.db.rows(({ from, to }: Bound<Span>) =>
     query
       .selectFrom(
         query
@@ -125,47 +76,8 @@ function announcedUpdates(db: Reads): NoticeReads['updates'] {
       ])
       .where('read', '=', 1 as never),
   );
-  return (from, to) => {
-    const { products = 0, shown = 0, since = null } = counts.get({ from, to }) ?? {};
-    return { products, shown: shown ?? 0, since };
-  };
-}
-
-function documentsOf(db: Reads): NoticeReads['documentsOf'] {
-  const documents = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query
-      .selectFrom('product')
-      .select([sql.lit('product_detail').as('resource'), 'language', 'document'])
-      .where('product_id', '=', product_id)
-      .unionAll(
-        query
-          .selectFrom('checkout')
-          .select([sql.lit('checkout_information').as('resource'), 'language', 'document'])
-          .where('product_id', '=', product_id)
-          .whereRef('language_shown', '=', 'language'),
-      ),
-  );
-  return (product_id) =>
-    documents
-      .all({ product_id })
-      .flatMap(({ resource, language, document }) =>
-        document === null
-          ? []
-          : [{ resource: resource as ShownDocument['resource'], language, document: named(JSON.parse(document)) }],
-      );
-}
-
-/** Returns the members of a document by the names that announcements use: the texts of checkout information lie one level down. */
-function named(document: Members): Members {
-  const { additional_information: texts } = document;
-  return isMembers(texts) ? { ...document, ...texts } : document;
-}
-
-const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.changed_at >= n.received_at)`;
-
-/** By the texts themselves, which walks of the list bring too. */
-function unshownUpdates(db: Reads): NoticeReads['unshown'] {
-  const counts = db.rows(({ from, to }: Bound<{ from: Instant; to: Instant }>) =>
+  /** By the texts themselves, which walks of the list bring too. */
+  readonly #unshown = this.db.rows(({ from, to }: Bound<Span>) =>
     query
       .selectFrom('_notice as n')
       .select(({ fn }) => [
@@ -195,14 +107,91 @@ function unshownUpdates(db: Reads): NoticeReads['unshown'] {
         ),
       ),
   );
-  return (from, to) => counts.get({ from, to }) ?? { products: 0, since: null };
+  readonly #documents = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+    query
+      .selectFrom('product')
+      .select([sql.lit('product_detail').as('resource'), 'language', 'document'])
+      .where('product_id', '=', product_id)
+      .unionAll(
+        query
+          .selectFrom('checkout')
+          .select([sql.lit('checkout_information').as('resource'), 'language', 'document'])
+          .where('product_id', '=', product_id)
+          .whereRef('language_shown', '=', 'language'),
+      ),
+  );
+  readonly #ripe = this.db.rows(({ found_before }: Bound<{ found_before: Instant }>) =>
+    query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
+  );
+  readonly #announcers = this.db.rows(({ product_id, change_type }: Bound<OfChange>) =>
+    query
+      .selectFrom('_subscription_product as c')
+      .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
+      .leftJoin('_notice as n', (join) =>
+        join
+          .onRef('n.product_id', '=', 'c.product_id')
+          .on('n.change_type', '=', change_type)
+          .onRef('n.subscription_id', '=', 's.subscription_id'),
+      )
+      .select(['s.subscription_id', 's.announced', 's.announceable', 's.trusted'])
+      .select(['c.since_at as covered_since', 'n.received_at'])
+      .where('c.product_id', '=', product_id)
+      .where('c.since_at', 'is not', null)
+      .$narrowType<{ covered_since: Instant }>()
+      .where(change_type, 'in', ({ ref }) => sql<ChangeType>`(select value from json_each(${ref('s.change_types')}))`),
+  );
+
+  /** Returns the newest notices about a product, the newest first. */
+  noticesOf(product_id: number): Tables['_notice'][] {
+    return this.#ofProduct.all({ product_id });
+  }
+
+  /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
+  updates(from: Instant, to: Instant): AnnouncedUpdates {
+    const { products = 0, shown = 0, since = null } = this.#updates.get({ from, to }) ?? {};
+    return { products, shown: shown ?? 0, since };
+  }
+
+  /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
+  unshown(from: Instant, to: Instant): Pick<AnnouncedUpdates, 'products' | 'since'> {
+    return this.#unshown.get({ from, to }) ?? { products: 0, since: null };
+  }
+
+  /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
+  documentsOf(product_id: number): ShownDocument[] {
+    return this.#documents
+      .all({ product_id })
+      .flatMap(({ resource, language, document }) =>
+        document === null
+          ? []
+          : [{ resource: resource as ShownDocument['resource'], language, document: named(JSON.parse(document)) }],
+      );
+  }
+
+  /** Returns the expected notices whose notifications are overdue. */
+  ripe(found_before: Instant): ExpectedNotice[] {
+    return this.#ripe.all({ found_before });
+  }
+
+  /** Returns the subscriptions that cover the product and were asked to announce such changes. */
+  announcers(expected: OfChange): Announcer[] {
+    return this.#announcers.all(expected);
+  }
+}
+
+const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.changed_at >= n.received_at)`;
+
+/** Returns the members of a document by the names that announcements use: the texts of checkout information lie one level down. */
+function named(document: Members): Members {
+  const { additional_information: texts } = document;
+  return isMembers(texts) ? { ...document, ...texts } : document;
 }
 
 const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at', 'awaited', 'awaits'] as const;
 const expected = ['product_id', 'change_type', 'since_at', 'found_at'] as const;
 
-export function noticeTable(db: Writes): NoticeTable {
-  const note = db.change((notice: Bound<Tables['_notice']>) =>
+export class NoticeTable extends NoticeReads<Writes> {
+  readonly #note = this.db.change((notice: Bound<Tables['_notice']>) =>
     query
       .insertInto('_notice')
       .values(pick(notice, noticed))
@@ -212,22 +201,179 @@ export function noticeTable(db: Writes): NoticeTable {
           .doUpdateSet({ received_at: notice.received_at, awaited: notice.awaited, awaits: notice.awaits }),
       ),
   );
-  const expect = db.change((notice: Bound<ExpectedNotice>) =>
+  readonly #expect = this.db.change((notice: Bound<ExpectedNotice>) =>
     query.insertInto('_expected_notice').orIgnore().values(pick(notice, expected)),
   );
-  const forget = db.change(({ product_id, change_type }: Bound<Pick<ExpectedNotice, 'product_id' | 'change_type'>>) =>
-    query.deleteFrom('_expected_notice').where('product_id', '=', product_id).where('change_type', '=', change_type),
+  readonly #forget = this.db.change(dropBy('_expected_notice', ['product_id', 'change_type']));
+
+  noticed(notice: Tables['_notice']): void {
+    this.#note.run(notice);
+  }
+
+  /** One that is expected already stays as it is. */
+  expect(notice: ExpectedNotice): void {
+    this.#expect.run(notice);
+  }
+
+  forget({ product_id, change_type }: OfChange): void {
+    this.#forget.run({ product_id, change_type });
+  }
+}
+
+export type Gap = Tables['_gap'];
+type OfGap = Pick<Gap, 'subscription_id'>;
+
+/** Queries about periods without notifications. */
+export class GapReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #found = this.db.values(({ subscription_id, from, to }: Bound<Span & { subscription_id: string }>) =>
+    query
+      .selectFrom('_gap')
+      .select('gap_id')
+      .where(({ eb, or }) => or([eb('subscription_id', 'is', null), eb('subscription_id', '=', subscription_id)]))
+      .where('from_at', '<=', to)
+      .where(({ eb, fn }) => eb(fn.coalesce('to_at', to), '>=', from))
+      .limit(1),
   );
-  return {
-    ...noticeReads(db),
-    noticed: (notice) => {
-      note.run(notice);
-    },
-    expect: (notice) => {
-      expect.run(notice);
-    },
-    forget: ({ product_id, change_type }) => {
-      forget.run({ product_id, change_type });
-    },
-  };
+  readonly #broken = this.db.rows(() =>
+    query
+      .selectFrom('_subscription as s')
+      .select(({ case: when, eb, fn, lit, or, ref }) => {
+        // If the address is wrong, the status has not changed, so it says nothing about when.
+        const isByStatus = or([eb('s.address', '=', 'ours'), eb('s.status', '=', 'missing')]);
+        const since = when().when(isByStatus).then(ref('s.status_at')).end();
+        const isUnclear = eb('s.not_understood', '>=', notUnderstood.deliveries);
+        const unclear = when().when(isUnclear).then(ref('s.not_understood_at')).end();
+        return ['s.subscription_id', fn.coalesce(unclear, since, 's.checked_at', lit(instant(0))).as('since')];
+      })
+      .where('s.declared_id', 'is not', null)
+      .where('s.put_at', 'is not', null)
+      .where('s.status', 'is not', null)
+      // One whose address nobody knows yet is not known to be broken.
+      .where(({ eb, or }) =>
+        or([
+          eb('s.status', 'in', silentStatuses),
+          eb('s.address', '<>', 'ours'),
+          eb('s.not_understood', '>=', notUnderstood.deliveries),
+        ]),
+      ),
+  );
+  readonly #mended = this.db.values(() =>
+    query
+      .selectFrom(working.select('subscription_id').as('s'))
+      .innerJoin('_gap as g', 'g.subscription_id', 's.subscription_id')
+      .select('s.subscription_id')
+      .where('g.to_at', 'is', null),
+  );
+  readonly #toHeal = this.db.rows(() =>
+    query
+      .selectFrom('_gap')
+      .selectAll()
+      .where('closed_at', 'is', null)
+      .where('to_at', 'is not', null)
+      .orderBy('gap_id')
+      .limit(1),
+  );
+  readonly #concerned = this.db.values(
+    ({ subscription_id, after, limit }: Bound<OfGap & { after: number; limit: number }>) =>
+      query
+        .selectFrom('_subscription_product as c')
+        .innerJoin('_product as p', 'p.product_id', 'c.product_id')
+        .select('c.product_id')
+        .distinct()
+        .where('p.withdrawn_at', 'is', null)
+        .where('c.product_id', '>', after)
+        .where(({ eb, or }) =>
+          or([eb(subscription_id, 'is', null), eb('c.subscription_id', '=', subscription_id.$notNull())]),
+        )
+        .orderBy('c.product_id')
+        .limit(limit),
+  );
+  readonly #waiting = this.db.values(() =>
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => fn.countAll<number>().as('records'))
+      .where('due_reason', '=', 'gap-healing'),
+  );
+  readonly #newest = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
+    query.selectFrom('_gap').selectAll().orderBy('gap_id', 'desc').limit(limit),
+  );
+
+  /** Returns whether a gap of this subscription, or of all, overlaps a period. */
+  wasGap(subscription_id: string, { from, to }: Span): boolean {
+    return this.#found.get({ subscription_id, from, to }) !== undefined;
+  }
+
+  /** Returns subscriptions that stopped working or whose deliveries nobody understands, and since when. */
+  broken(): { readonly subscription_id: string; readonly since: Instant }[] {
+    return this.#broken.all();
+  }
+
+  /** Returns the subscriptions with an open gap that work again. */
+  mended(): string[] {
+    return this.#mended.all();
+  }
+
+  /** Returns the first gap that is over and not repaired; null if there is none. */
+  toHeal(): Gap | null {
+    return this.#toHeal.get() ?? null;
+  }
+
+  /** Returns the next products that a gap concerns. */
+  concerned({ subscription_id, healed_to }: Gap, limit: number): number[] {
+    return this.#concerned.all({ subscription_id, after: healed_to, limit });
+  }
+
+  /** Returns the number of records that still wait for the read that a gap asked for. */
+  waiting(): number {
+    return this.#waiting.get() ?? 0;
+  }
+
+  /** Returns the newest gaps, the newest first. */
+  gaps(limit: number): Gap[] {
+    return this.#newest.all({ limit });
+  }
+}
+
+export class GapTable extends GapReads<Writes> {
+  readonly #open = this.db.rows(({ subscription_id }: Bound<OfGap>) =>
+    query
+      .selectFrom('_gap')
+      .select('gap_id')
+      .where('subscription_id', 'is', subscription_id)
+      .where('to_at', 'is', null),
+  );
+  readonly #begin = this.db.change(insertOf('_gap', ['subscription_id', 'from_at']));
+  readonly #end = this.db.change(({ subscription_id, to_at }: Bound<OfGap & { to_at: Instant }>) =>
+    query
+      .updateTable('_gap')
+      .set(({ fn }) => ({ to_at: fn<Instant>('max', [to_at, 'from_at']) }))
+      .where('subscription_id', 'is', subscription_id)
+      .where('to_at', 'is', null),
+  );
+  readonly #healed = this.db.change(
+    ({ gap_id, healed_to, products }: Bound<Pick<Gap, 'gap_id' | 'healed_to' | 'products'>>) =>
+      query
+        .updateTable('_gap')
+        .set(({ eb }) => ({ healed_to, products: eb('products', '+', products) }))
+        .where('gap_id', '=', gap_id),
+  );
+  readonly #close = this.db.change(setBy('_gap', ['gap_id'], ['closed_at']));
+
+  /** Records since when notifications cannot come from a subscription (null: from any). */
+  openGap(subscription_id: string | null, from_at: Instant): void {
+    if (this.#open.get({ subscription_id }) === undefined) this.#begin.run({ subscription_id, from_at });
+  }
+
+  /** Records that they can again. */
+  endGap(subscription_id: string | null, to_at: Instant): void {
+    this.#end.run({ subscription_id, to_at });
+  }
+
+  healed(gap_id: number, healed_to: number, products: number): void {
+    this.#healed.run({ gap_id, healed_to, products });
+  }
+
+  closeGap(gap_id: number, closed_at: Instant): void {
+    this.#close.run({ gap_id, closed_at });
+  }
 }

@@ -1,12 +1,16 @@
-import type { WantedSubscription } from '../../domain/push/subscription.ts';
+import { type Instant, instant } from '../../clock.ts';
+import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
+import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
+import { notUnderstood } from '../../domain/push/notification.ts';
+import { sendingStatuses, silentStatuses, type WantedSubscription } from '../../domain/push/subscription.ts';
 import type { Part } from '../../domain/push/subscription-parts.ts';
-import { type Bound, listed, type Reads, type Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import type { Trust } from '../../domain/push/trust.ts';
+import { type Bound, listed, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { type CoveringReads, type CoveringTable, coveringReads, coveringTable } from './covering.ts';
-import { listText, type SubscriptionLearning, subscriptionLearning } from './learning.ts';
 
 type Row = Tables['_subscription'];
+type Key = Pick<Row, 'subscription_id'>;
 
 /** A subscription as it is stored. */
 export interface StoredSubscription
@@ -27,38 +31,68 @@ export interface EntityFilter {
   readonly country_ids: readonly number[] | null;
 }
 
-/** Subscriptions as the service is known to have them. */
-export interface SubscriptionReads extends CoveringReads {
-  all(): StoredSubscription[];
-  find(subscription_id: string): StoredSubscription | null;
-  /** Returns what the parts of a declaration are known to hold. */
-  parts(declared_id: string): Part[];
-  /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
-  mirrored(type: 'product_ids' | 'experience_ids', filter: EntityFilter): number[];
-  /** Returns whether the lists that `mirrored` depends on have been walked to their end once. */
-  isListed(type: 'product_ids' | 'experience_ids'): boolean;
+export interface UncoveredProduct {
+  readonly product_id: number;
+  readonly title: string | null;
 }
 
-export interface SubscriptionTable extends SubscriptionReads, SubscriptionLearning, CoveringTable {
-  /** Those that are wanted have a row, and no other one counts as declared. Returns the ids of rows that were declared until now. */
-  declare(wanted: readonly WantedSubscription[]): string[];
+/** Facts from a read or a PUT. A null keeps the previous value. */
+export interface SubscriptionFacts {
+  readonly status: string;
+  readonly type: string | null;
+  readonly change_types: readonly string[] | null;
+  readonly entity_ids: readonly number[] | null;
+  readonly address: AddressOwner | null;
+  readonly epoch: number | null;
+  readonly at: Instant;
 }
 
-export function subscriptionTable(db: Writes): SubscriptionTable {
-  return { ...subscriptionReads(db), ...subscriptionLearning(db), ...coveringTable(db), declare: declaring(db) };
+/** Reason why an attempt failed: `kind` decides what happens next, `message` is for people. */
+export interface FailedAttempt {
+  readonly kind: AttemptFailure;
+  readonly message: string;
 }
 
-export function subscriptionReads(db: Reads): SubscriptionReads {
-  const shown = query
-    .selectFrom('_subscription as s')
-    .leftJoin('subscriptions as v', 'v.subscription_id', 's.subscription_id')
-    .selectAll('s')
-    .select(['v.covered_products', 'v.trust']);
-  const all = db.rows(() => shown.orderBy(({ eb }) => eb('s.declared_id', 'is', null)).orderBy('s.subscription_id'));
-  const one = db.rows(({ subscription_id }: Bound<Pick<Row, 'subscription_id'>>) =>
+/** Subscriptions that send, and to us, and whose deliveries are understood. Under a word that nobody knows, one sends once a delivery has shown it. */
+export const working = query
+  .selectFrom('_subscription')
+  .where('declared_id', 'is not', null)
+  .where('status', 'not in', silentStatuses)
+  .where((of) => of.or([of('status', 'in', sendingStatuses), of('last_delivery_at', '>=', of.ref('status_at'))]))
+  .where('address', '=', 'ours')
+  .where('not_understood', '<', notUnderstood.deliveries);
+
+/** Products, as `p`, that no working subscription covers. */
+export const uncovered = query
+  .selectFrom('_product as p')
+  .where(({ exists, not, selectFrom }) =>
+    not(
+      exists(
+        selectFrom('_subscription_product as c')
+          .innerJoin(working.select('subscription_id').as('s'), 's.subscription_id', 'c.subscription_id')
+          .select('c.product_id')
+          .whereRef('c.product_id', '=', 'p.product_id'),
+      ),
+    ),
+  );
+
+const uncoveredOnSale = uncovered.where('p.sellable', '=', 1);
+
+const shown = query
+  .selectFrom('_subscription as s')
+  .leftJoin('subscriptions as v', 'v.subscription_id', 's.subscription_id')
+  .selectAll('s')
+  .select(['v.covered_products', 'v.trust']);
+
+/** Subscriptions as the service is known to have them, and the mirrored products that they cover. */
+export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #all = this.db.rows(() =>
+    shown.orderBy(({ eb }) => eb('s.declared_id', 'is', null)).orderBy('s.subscription_id'),
+  );
+  readonly #one = this.db.rows(({ subscription_id }: Bound<Key>) =>
     shown.where('s.subscription_id', '=', subscription_id),
   );
-  const parts = db.rows(({ declared_id }: Bound<{ declared_id: string }>) =>
+  readonly #parts = this.db.rows(({ declared_id }: Bound<{ declared_id: string }>) =>
     query
       .selectFrom('_subscription')
       .select(['subscription_id', 'entity_ids'])
@@ -66,61 +100,125 @@ export function subscriptionReads(db: Reads): SubscriptionReads {
       .where('entity_ids', 'is not', null)
       .$narrowType<{ entity_ids: string }>(),
   );
-  const walked = db.values(({ resource }: Bound<{ resource: 'products' | 'experiences' }>) =>
-    query.selectFrom('_walk').select('edition').where('resource', '=', resource).where('completed_at', 'is not', null),
+  readonly #products = this.db.values((filter: Bound<FilterText>) =>
+    visible(filter).select('p.product_id').orderBy('p.product_id'),
   );
-  const isWalked = (resource: 'products' | 'experiences') => walked.get({ resource }) !== undefined;
-  return {
-    ...coveringReads(db),
-    all: () => all.all().map(parsed),
-    find: (subscription_id) => {
-      const row = one.get({ subscription_id });
-      return row === undefined ? null : parsed(row);
-    },
-    parts: (declared_id) =>
-      parts.all({ declared_id }).map((row) => ({ ...row, entity_ids: JSON.parse(row.entity_ids) as number[] })),
-    mirrored: findingMirrored(db),
-    isListed: (type) => isWalked('products') && (type === 'product_ids' || isWalked('experiences')),
-  };
-}
-
-function findingMirrored(db: Reads): SubscriptionReads['mirrored'] {
-  type Filter = Bound<{ categories: string | null; city_ids: string | null; country_ids: string | null }>;
-  const visible = ({ categories, city_ids, country_ids }: Filter) =>
-    query
-      .selectFrom('_product as p')
-      .where('p.withdrawn_at', 'is', null)
-      .where(({ eb, or }) =>
-        or([eb(categories, 'is', null), eb('p.category', 'in', listed<string>(categories.$notNull()))]),
-      )
-      .where(({ eb, or }) => or([eb(city_ids, 'is', null), eb('p.city_id', 'in', listed<number>(city_ids.$notNull()))]))
-      .where(({ eb, or }) =>
-        or([eb(country_ids, 'is', null), eb('p.country_id', 'in', listed<number>(country_ids.$notNull()))]),
-      );
-  const products = db.values((filter: Filter) => visible(filter).select('p.product_id').orderBy('p.product_id'));
-  const experiences = db.values((filter: Filter) =>
+  readonly #experiences = this.db.values((filter: Bound<FilterText>) =>
     visible(filter)
       .innerJoin('product_experiences as x', 'x.product_id', 'p.product_id')
       .select('x.experience_id')
       .distinct()
       .orderBy('x.experience_id'),
   );
-  return (type, { categories, city_ids, country_ids }) =>
-    (type === 'product_ids' ? products : experiences).all({
+  readonly #walked = this.db.values(({ resource }: Bound<{ resource: 'products' | 'experiences' }>) =>
+    query.selectFrom('_walk').select('edition').where('resource', '=', resource).where('completed_at', 'is not', null),
+  );
+  readonly #covering = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_subscription_product as c')
+      .innerJoin(working.select(['subscription_id', 'change_types']).as('s'), 's.subscription_id', 'c.subscription_id')
+      .select(['s.subscription_id', 's.change_types'])
+      .where('c.product_id', '=', product_id)
+      .orderBy('s.subscription_id'),
+  );
+  readonly #coveredBy = this.db.values(({ subscription_id }: Bound<Key>) =>
+    query
+      .selectFrom('_subscription_product')
+      .select('product_id')
+      .where('subscription_id', '=', subscription_id)
+      .orderBy('product_id'),
+  );
+  readonly #covered = this.db.values(() =>
+    query
+      .selectFrom('_product')
+      .select(({ fn }) => fn.countAll<number>().as('products'))
+      .where('covered', '=', 1)
+      .where('withdrawn_at', 'is', null),
+  );
+  readonly #countUncovered = this.db.values(() =>
+    uncoveredOnSale.select(({ fn }) => fn.countAll<number>().as('products')),
+  );
+  readonly #uncovered = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
+    uncoveredOnSale
+      .select(({ selectFrom }) => [
+        'p.product_id',
+        selectFrom('_product_text as t')
+          .innerJoin('_mirror as m', 'm.language', 't.language')
+          .select('t.title')
+          .whereRef('t.product_id', '=', 'p.product_id')
+          .as('title'),
+      ])
+      .orderBy('p.sold', 'desc')
+      .orderBy('p.product_id')
+      .limit(limit),
+  );
+
+  all(): StoredSubscription[] {
+    return this.#all.all().map(parsed);
+  }
+
+  find(subscription_id: string): StoredSubscription | null {
+    const row = this.#one.get({ subscription_id });
+    return row === undefined ? null : parsed(row);
+  }
+
+  /** Returns what the parts of a declaration are known to hold. */
+  parts(declared_id: string): Part[] {
+    return this.#parts
+      .all({ declared_id })
+      .map((row) => ({ ...row, entity_ids: JSON.parse(row.entity_ids) as number[] }));
+  }
+
+  /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
+  mirrored(type: 'product_ids' | 'experience_ids', { categories, city_ids, country_ids }: EntityFilter): number[] {
+    return (type === 'product_ids' ? this.#products : this.#experiences).all({
       categories: listText(categories),
       city_ids: listText(city_ids),
       country_ids: listText(country_ids),
     });
+  }
+
+  /** Returns whether the lists that `mirrored` depends on have been walked to their end once. */
+  isListed(type: 'product_ids' | 'experience_ids'): boolean {
+    return this.#isWalked('products') && (type === 'product_ids' || this.#isWalked('experiences'));
+  }
+
+  #isWalked(resource: 'products' | 'experiences'): boolean {
+    return this.#walked.get({ resource }) !== undefined;
+  }
+
+  /** Returns the working subscriptions that cover a product, and the change types that they announce. */
+  covering(product_id: number): { readonly subscription_id: string; readonly change_types: readonly string[] }[] {
+    return this.#covering
+      .all({ product_id })
+      .map((row) => ({ ...row, change_types: JSON.parse(row.change_types ?? '[]') as string[] }));
+  }
+
+  /** The mirrored products that one covers, whether it works or not; in ascending order. */
+  coveredBy(subscription_id: string): number[] {
+    return this.#coveredBy.all({ subscription_id });
+  }
+
+  /** Returns how many products are read less often, because a working, trusted subscription covers them. */
+  covered(): number {
+    return this.#covered.get() ?? 0;
+  }
+
+  /** Products on sale that no working subscription covers. */
+  uncovered(limit: number): { readonly count: number; readonly products: readonly UncoveredProduct[] } {
+    return { count: this.#countUncovered.get() ?? 0, products: this.#uncovered.all({ limit }) };
+  }
 }
 
-function declaring(db: Writes): SubscriptionTable['declare'] {
-  const declare = db.change(({ subscription_id, declared_id, type }: Bound<WantedRow>) =>
+/** The same, with what reads, attempts and deliveries show of them. */
+export class SubscriptionTable extends SubscriptionReads<Writes> {
+  readonly #declare = this.db.change(({ subscription_id, declared_id, type }: Bound<Wanted>) =>
     query
       .insertInto('_subscription')
       .values({ subscription_id, declared_id, type })
       .onConflict((known) => known.column('subscription_id').doUpdateSet({ declared_id, type })),
   );
-  const undeclare = db.returning(({ ids }: Bound<{ ids: string }>) =>
+  readonly #undeclare = this.db.returning(({ ids }: Bound<{ ids: string }>) =>
     query
       .updateTable('_subscription')
       .set({ declared_id: null })
@@ -128,13 +226,264 @@ function declaring(db: Writes): SubscriptionTable['declare'] {
       .where('subscription_id', 'not in', listed<string>(ids))
       .returning('subscription_id'),
   );
-  return (wanted) => {
-    for (const { subscription_id, declared_id, type } of wanted) declare.run({ subscription_id, declared_id, type });
-    return undeclare.all({ ids: JSON.stringify(wanted.map(({ subscription_id }) => subscription_id)) });
-  };
+  readonly #learn = this.db.change((learned: Bound<Learned>) =>
+    changing(learned).set(({ eb, fn, ref }) => ({
+      status_at: eb.case().when('status', 'is', learned.status).then(ref('status_at')).else(learned.at).end(),
+      status: learned.status,
+      held_type: fn.coalesce(learned.type, 'held_type'),
+      change_types: fn.coalesce(learned.change_types, 'change_types'),
+      entity_ids: fn.coalesce(learned.entity_ids, 'entity_ids'),
+      epoch: eb.case().when(learned.address, 'is', null).then(ref('epoch')).else(learned.epoch).end(),
+      address: fn.coalesce(learned.address, 'address'),
+      checked_at: learned.at,
+      read_failures: 0,
+      read_not_before: null,
+    })),
+  );
+  readonly #missing = this.db.change((bound: Bound<Key & { at: Instant }>) =>
+    changing(bound).set(({ eb, ref }) => ({
+      status_at: eb.case().when('status', 'is', 'missing').then(ref('status_at')).else(bound.at).end(),
+      status: 'missing',
+      held_type: null,
+      change_types: null,
+      address: null,
+      epoch: null,
+      checked_at: bound.at,
+      read_failures: 0,
+      read_not_before: null,
+    })),
+  );
+  readonly #voidAddresses = this.db.change(() =>
+    query.updateTable('_subscription').set({ address: 'foreign', epoch: null }).where('address', '=', 'ours'),
+  );
+  readonly #unread = this.db.change(setBy('_subscription', ['subscription_id'], ['read_failures', 'read_not_before']));
+  readonly #compared = this.db.change(setBy('_subscription', ['subscription_id'], ['differences']));
+  readonly #put = this.db.change(setBy('_subscription', ['subscription_id'], ['put_at', 'put_hash']));
+  readonly #tookOver = this.db.change(setBy('_subscription', ['subscription_id'], ['wrested_at']));
+  readonly #tried = this.db.change(
+    setBy('_subscription', ['subscription_id'], ['tried_at', 'failures', 'failure', 'failure_kind', 'not_before']),
+  );
+  readonly #delivered = this.db.change((bound: Bound<Key & { at: Instant }>) =>
+    changing(bound).set({ last_delivery_at: bound.at }).where('last_delivery_at', 'is not', bound.at),
+  );
+  readonly #notUnderstood = this.db.returning(({ subscription_id, at }: Bound<Key & { at: Instant }>) =>
+    query
+      .updateTable('_subscription')
+      .where('subscription_id', '=', subscription_id)
+      .set(({ eb, fn, or, and, ref, val }) => {
+        const { deliveries, within_ms } = notUnderstood;
+        const counts = or([
+          eb('not_understood', '>=', deliveries),
+          and([
+            eb('not_understood', '>', 0),
+            eb('not_understood_at', '>=', sql<Instant>`${at} - ${sql.lit(within_ms)}`),
+          ]),
+        ]);
+        const more = fn<number>('min', [eb('not_understood', '+', 1), sql.lit(deliveries)]);
+        return {
+          not_understood: eb.case().when(counts).then(more).else(val(1)).end(),
+          not_understood_at: eb.case().when(counts).then(ref('not_understood_at')).else(at).end(),
+        };
+      })
+      .returning('not_understood'),
+  );
+  readonly #understood = this.db.change((bound: Bound<Key>) =>
+    changing(bound).set({ not_understood: 0, not_understood_at: null }).where('not_understood', '>', 0),
+  );
+  readonly #judged = this.db.change(
+    setBy('_subscription', ['subscription_id'], ['announced', 'announceable', 'trusted']),
+  );
+  readonly #uncover = this.db.change(() =>
+    query
+      .deleteFrom('_subscription_product')
+      .where(({ eb, or, refTuple }) =>
+        or([
+          eb('since_at', 'is', null),
+          eb(refTuple('subscription_id', 'product_id'), 'not in', held.$asTuple('subscription_id', 'product_id')),
+        ]),
+      ),
+  );
+  readonly #cover = this.db.change(({ now }: Bound<{ now: Instant }>) =>
+    query
+      .insertInto('_subscription_product')
+      .orIgnore()
+      .columns(['subscription_id', 'product_id', 'since_at'])
+      .expression(query.selectFrom(held.as('c')).select(['subscription_id', 'product_id', now.as('since_at')])),
+  );
+  readonly #everDeclared = this.db.values(() => query.selectFrom('_subscription').select('subscription_id').limit(1));
+  readonly #moved = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
+    query
+      .selectFrom('_product as p')
+      .select(({ eb }) => ['p.product_id', eb('p.covered', '=', 0).$castTo<0 | 1>().as('covered')])
+      .where('p.withdrawn_at', 'is', null)
+      // The covered products are gathered once, and not looked up again for each product: this runs every minute.
+      .where(({ eb, parens, selectFrom }) =>
+        eb(
+          'p.covered',
+          '<>',
+          // Without parentheses SQL compares first, and looks for the result in the list.
+          parens(
+            'p.product_id',
+            'in',
+            selectFrom('_subscription_product as c')
+              .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
+              .select('c.product_id')
+              .where('s.trusted', '=', 1)
+              .where(
+                sql.lit('product_details_update'),
+                'in',
+                (of) => sql<string>`(select value from json_each(${of.ref('s.change_types')}))`,
+              ),
+          ).$castTo<0 | 1>(),
+        ),
+      )
+      .limit(limit),
+  );
+  readonly #move = this.db.change(({ ids }: Bound<{ ids: string }>) =>
+    query
+      .updateTable('_product')
+      .set(({ eb }) => ({ covered: eb('covered', '=', 0).$castTo<0 | 1>() }))
+      .where('product_id', 'in', listed<number>(ids)),
+  );
+
+  /** Those that are wanted have a row, and no other one counts as declared. Returns the ids of rows that were declared until now. */
+  declare(wanted: readonly WantedSubscription[]): string[] {
+    for (const { subscription_id, declared_id, type } of wanted)
+      this.#declare.run({ subscription_id, declared_id, type });
+    return this.#undeclare.all({ ids: JSON.stringify(wanted.map(({ subscription_id }) => subscription_id)) });
+  }
+
+  learn(subscription_id: string, { change_types, entity_ids, ...facts }: SubscriptionFacts): void {
+    const ascending = entity_ids?.toSorted((a, b) => a - b) ?? null;
+    const lists = { change_types: listText(change_types), entity_ids: listText(ascending) };
+    this.#learn.run({ subscription_id, ...facts, ...lists });
+  }
+
+  /** Records that the service has no subscription of this id. */
+  missing(subscription_id: string, at: Instant): void {
+    this.#missing.run({ subscription_id, at });
+  }
+
+  /** Records that the master secret has changed: every address that the service calls is void. */
+  addressesVoid(): void {
+    this.#voidAddresses.run();
+  }
+
+  /** Records a failed read, and the instant at which the next one may be attempted. */
+  unread(subscription_id: string, read_failures: number, read_not_before: Instant): void {
+    this.#unread.run({ subscription_id, read_failures, read_not_before });
+  }
+
+  compared(subscription_id: string, differences: readonly string[]): void {
+    this.#compared.run({ subscription_id, differences: JSON.stringify(differences) });
+  }
+
+  put(subscription_id: string, { at, hash }: { at: Instant; hash: string }): void {
+    this.#put.run({ subscription_id, put_at: at, put_hash: hash });
+  }
+
+  tookOver(subscription_id: string, wrested_at: Instant): void {
+    this.#tookOver.run({ subscription_id, wrested_at });
+  }
+
+  /** Records an attempt that failed, or that has to prove itself (`failure` null). */
+  tried(
+    subscription_id: string,
+    attempt: { at: Instant; failures: number; failure: FailedAttempt | null; not_before: Instant | null },
+  ): void {
+    const { at, failures, failure, not_before } = attempt;
+    const [message, failure_kind] = [failure?.message ?? null, failure?.kind ?? null];
+    this.#tried.run({ subscription_id, tried_at: at, failures, failure: message, failure_kind, not_before });
+  }
+
+  delivered(last: ReadonlyMap<string, number>): void {
+    for (const [subscription_id, at] of last) this.#delivered.run({ subscription_id, at: instant(at) });
+  }
+
+  /** Records a delivery that nobody understood. Returns the number of them within an hour and since the last good one. */
+  notUnderstood(subscription_id: string, at: Instant): number {
+    return this.#notUnderstood.all({ subscription_id, at })[0] ?? 0;
+  }
+
+  /** Records a good delivery. */
+  understood(subscription_id: string): void {
+    this.#understood.run({ subscription_id });
+  }
+
+  /** Records how many changes it announced, and whether it is trusted. */
+  judged(subscription_id: string, { announced, announceable }: Trust, trusted: 0 | 1): void {
+    this.#judged.run({ subscription_id, announced, announceable, trusted });
+  }
+
+  /** Finds the mirrored products that each subscription covers, by the entities that it is known to hold. */
+  cover(now: Instant): void {
+    this.#uncover.run();
+    this.#cover.run({ now });
+  }
+
+  /** Returns whether `moveCovered` would find anything: a read, where that is a write. */
+  isCoverageOutdated(): boolean {
+    // A subscription is never forgotten: without one, no product was ever covered, and none is looked at.
+    return this.#everDeclared.get() !== undefined && this.#moved.get({ limit: 1 }) !== undefined;
+  }
+
+  /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
+  moveCovered(limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[] {
+    const found = this.#moved.all({ limit });
+    if (found.length > 0) this.#move.run({ ids: JSON.stringify(found.map(({ product_id }) => product_id)) });
+    return found;
+  }
 }
 
-type WantedRow = Pick<WantedSubscription, 'subscription_id' | 'declared_id' | 'type'>;
+/** Lists as JSON. */
+type FilterText = { [Name in keyof EntityFilter]: string | null };
+type Wanted = Pick<WantedSubscription, 'subscription_id' | 'declared_id' | 'type'>;
+type Learned = Key &
+  Pick<Row, 'change_types' | 'entity_ids' | 'address' | 'epoch'> &
+  Pick<SubscriptionFacts, 'status' | 'type' | 'at'>;
+
+function visible({ categories, city_ids, country_ids }: Bound<FilterText>) {
+  return query
+    .selectFrom('_product as p')
+    .where('p.withdrawn_at', 'is', null)
+    .where(({ eb, or }) =>
+      or([eb(categories, 'is', null), eb('p.category', 'in', listed<string>(categories.$notNull()))]),
+    )
+    .where(({ eb, or }) => or([eb(city_ids, 'is', null), eb('p.city_id', 'in', listed<number>(city_ids.$notNull()))]))
+    .where(({ eb, or }) =>
+      or([eb(country_ids, 'is', null), eb('p.country_id', 'in', listed<number>(country_ids.$notNull()))]),
+    );
+}
+
+function changing({ subscription_id }: Bound<Key>) {
+  return query.updateTable('_subscription').where('subscription_id', '=', subscription_id);
+}
+
+/** Mirrored products of each subscription that the service has, by the entities that it holds. */
+const held = holding('product_ids')
+  .select(['s.subscription_id', 'e.value as product_id'])
+  .where('e.value', 'in', ({ selectFrom }) =>
+    selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null),
+  )
+  .union(
+    holding('experience_ids')
+      .innerJoin('product_experiences as x', 'x.experience_id', 'e.value')
+      .select(['s.subscription_id', 'x.product_id']),
+  );
+
+function holding(type: 'product_ids' | 'experience_ids') {
+  return query
+    .selectFrom('_subscription as s')
+    .crossJoin(sql<{ value: number }>`json_each(${sql.ref('s.entity_ids')})`.as<'e'>('e'))
+    .where('s.held_type', '=', type)
+    .where('s.declared_id', 'is not', null)
+    .where('s.status', 'is not', 'missing');
+}
+
+/** Returns a list as it is stored. */
+function listText(list: readonly unknown[] | null): string | null {
+  return list === null ? null : JSON.stringify(list);
+}
 
 function parsed({
   announced: _,

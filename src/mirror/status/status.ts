@@ -14,7 +14,7 @@ import { walSizeOf } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
 import { evidenceReads } from '../evidence.ts';
-import { type ClosureCounts, closureReads } from '../push/closures.ts';
+import { type ClosureCounts, ClosureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
 import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
@@ -98,7 +98,7 @@ export function statusOf(db: Database): (now: Instant) => MirrorStatus {
   const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
   const evidence = evidenceReads(reads);
   const contradicted = contradictedSales(reads);
-  const closures = closureReads(reads);
+  const closures = new ClosureReads(reads);
   const push = pushStatus(reads);
   const errorRate = errorRateOf(reads);
   const truth = truthOf(reads);

@@ -9,7 +9,7 @@ import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
 import { imageLedgerReads } from '../catalogue/image-ledger.ts';
 import { countNames } from '../checks.ts';
-import { uncovered, working } from '../push/covering.ts';
+import { uncovered, working } from '../push/subscriptions.ts';
 import { query } from '../sql/sql.ts';
 import { truthOf } from './truth.ts';
 

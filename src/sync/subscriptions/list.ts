@@ -1,5 +1,4 @@
-import type { UncoveredProduct } from '../../mirror/push/covering.ts';
-import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
+import type { StoredSubscription, UncoveredProduct } from '../../mirror/push/subscriptions.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import { type SubscriptionSettings, wantedSubscriptions } from './declared.ts';
 

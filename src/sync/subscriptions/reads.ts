@@ -10,7 +10,7 @@ import {
   type WantedSubscription,
 } from '../../domain/push/subscription.ts';
 import { mayAskAgain } from '../../domain/schedule/offer.ts';
-import type { SubscriptionFacts } from '../../mirror/push/learning.ts';
+import type { SubscriptionFacts } from '../../mirror/push/subscriptions.ts';
 import type { SubscriptionAnswer, SubscriptionOutcome } from '../../upstream/subscriptions.ts';
 import { pathAnswered, subscriptionRefused } from '../evidence/reach.ts';
 import { ownerOf } from './callback.ts';
