@@ -1,10 +1,11 @@
-import type { Instant } from '../../../clock.ts';
-import type { ProductEntry } from '../../../domain/catalogue/product.ts';
-import { type ClosureVerdict, judge } from '../../../domain/sale/closure.ts';
-import type { ChangeTable } from '../../changes/changes.ts';
-import type { ClosureTable, StoredClosure } from '../../push/closures.ts';
-import type { Tables } from '../../sql/tables.ts';
-import type { ProductRead, StoredProduct } from './entry.ts';
+import type { Instant } from '../../clock.ts';
+import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { type ClosureVerdict, judge } from '../../domain/sale/closure.ts';
+import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes.ts';
+import type { ClosureTable, StoredClosure } from '../push/closures.ts';
+import { byKey, dropBy, insertOf } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+import type { ProductRead, StoredProduct } from './product-reads.ts';
 
 /** Without what is computed, and what is no part of a read. */
 export type Product = Omit<
@@ -96,4 +97,60 @@ export function decideClosure(
   const verdict = judge(closure, is, sent_at);
   if (verdict !== 'undecided') closures.mark(closure.closure_id, instantOf[verdict], sent_at);
   return closures.inForce(product_id);
+}
+
+/** A chain of recommendations is followed so far. */
+const longestChain = 8;
+
+/** Products that recommend others while they are closed: what can be had of a chain of recommendations is in `alternatives`. */
+export class Recommending extends FeedingStore {
+  readonly #direct = this.db.rows(byKey('_product', ['alternative_product_id'], ['product_id', 'withdrawn_at']));
+  readonly #one = this.db.rows(
+    byKey('_product', ['product_id'], ['sellable', 'withdrawn_at', 'closure_unconfirmed', 'alternative_product_id']),
+  );
+  readonly #stored = this.db.values(byKey('alternatives', ['product_id'], ['alternative_product_id']));
+  readonly #drop = this.db.change(dropBy('alternatives', ['product_id']));
+  readonly #add = this.db.change(insertOf('alternatives', ['product_id', 'alternative_product_id']));
+
+  /** Handles a product that becomes or stops being available, or recommends another one. Reports those that lead to it. */
+  changed(product_id: number, by: FoundBy): void {
+    this.again(product_id);
+    const met = new Set([product_id]);
+    let last = [product_id];
+    for (let depth = 0; depth < longestChain && last.length > 0; depth += 1) {
+      const next = last
+        .flatMap((alternative_product_id) => this.#direct.all({ alternative_product_id }))
+        .filter((each) => !met.has(each.product_id));
+      for (const { product_id: id, withdrawn_at } of next) {
+        if (met.has(id)) continue;
+        met.add(id);
+        this.again(id);
+        if (withdrawn_at === null && this.changes.tellsFirstReads())
+          this.changes.add({ product_id: id, kind: 'product_changed', detail: { fields: ['alternatives'] } }, by);
+      }
+      last = next.map((each) => each.product_id);
+    }
+  }
+
+  /** Recomputes the stored alternative of a product after a change in whether the product itself needs one. */
+  again(product_id: number): void {
+    const [before, after] = [this.#stored.get({ product_id }) ?? null, this.#resolved(product_id)];
+    if (before === after) return;
+    this.#drop.run({ product_id });
+    if (after !== null) this.#add.run({ product_id, alternative_product_id: after });
+  }
+
+  /** Returns the first of a chain that can be had; null: none can, or the product needs none. */
+  #resolved(product_id: number): number | null {
+    const row = this.#one.get({ product_id });
+    if (row === undefined || row.withdrawn_at !== null || row.sellable === 1 || row.closure_unconfirmed === 1)
+      return null;
+    let candidate = row.alternative_product_id;
+    for (let depth = 0; depth < longestChain && candidate !== null; depth += 1) {
+      const next = this.#one.get({ product_id: candidate });
+      if (next?.sellable === 1) return candidate;
+      candidate = next?.alternative_product_id ?? null;
+    }
+    return null;
+  }
 }
