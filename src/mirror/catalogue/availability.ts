@@ -58,10 +58,7 @@ export type StoredDay = Pick<Tables['day'], 'date' | 'window_id' | 'state'> & {
   [Column in keyof StoredSlots]: StoredSlots[Column] | null;
 };
 
-/**
- * `most`: how many tickets one may order; null: the service names no limit. `window_id`: the span that the
- * date is in now.
- */
+/** `most`: how many tickets one may order; null: the service names no limit. `window_id`: the span that the date is in now. */
 type DayRead = AnswerMeta &
   DateSetting & {
     readonly most: number | null;
@@ -144,18 +141,12 @@ class DateSpanTable extends Store<Writes> {
       .where('from_date', '<=', to)
       .where('to_date', '>=', from),
   );
-  readonly #datesWithin = this.db.values(
-    ({ product_id, currency, window_id, from, to }: Bound<OfProduct & Range & { window_id: number }>) =>
-      query
-        .selectFrom('day')
-        .select('date')
-        .where('product_id', '=', product_id)
-        .where('currency', '=', currency)
-        .where('date', '>=', from)
-        .where('date', '<=', to)
-        .where('from_at', '=', notBegun)
-        .where('window_id', '=', window_id)
-        .orderBy('date'),
+  readonly #datesWithin = this.db.values((bound: Bound<OfProduct & Range & { window_id: number }>) =>
+    datesIn(bound)
+      .select('date')
+      .where('from_at', '=', notBegun)
+      .where('window_id', '=', bound.window_id)
+      .orderBy('date'),
   );
   readonly #add = this.db.change((bound: Bound<WrittenSpan>) =>
     query.insertInto('date_window').values((of) => ({
@@ -206,16 +197,7 @@ class DateSpanTable extends Store<Writes> {
       .where('checked_at', '=', bound.checked_at)
       .where((of) => of('stale_at', '<>', stale_at(of)));
   });
-  readonly #known = this.db.values(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
-    query
-      .selectFrom('day')
-      .select('date')
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('date', '>=', from)
-      .where('date', '<=', to)
-      .limit(1),
-  );
+  readonly #known = this.db.values((bound: Bound<OfProduct & Range>) => datesIn(bound).select('date').limit(1));
   readonly #variants = this.db.values(byKey('date_window', ['product_id'], ['variant_ids']));
 
   /** Records that the same bytes came again: all dates of that answer were read at `sent_at`. */
@@ -320,6 +302,16 @@ class DateSpanTable extends Store<Writes> {
   #insert(span: WrittenSpan): number {
     return Number(this.#add.run(span).lastInsertRowid);
   }
+}
+
+/** Selects from the rows of a range of dates. */
+function datesIn({ product_id, currency, from, to }: Bound<OfProduct & Range>) {
+  return query
+    .selectFrom('day')
+    .where('product_id', '=', product_id)
+    .where('currency', '=', currency)
+    .where('date', '>=', from)
+    .where('date', '<=', to);
 }
 
 /** The first dates of the later tiers, and the cadence of each tier. */
@@ -430,18 +422,13 @@ export class AvailabilityTables extends DateSpanTable {
       .where('d.date', '<=', to)
       .where('d.from_at', '=', notBegun),
   );
-  readonly #shown = this.db.rows(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
-    query
-      .selectFrom('day')
+  readonly #shown = this.db.rows((bound: Bound<OfProduct & Range>) =>
+    datesIn(bound)
       .select(({ fn }) => [
         fn.countAll<number>().filterWhere('state', '=', 'available').as('dates'),
         fn.min<number | null>('lowest_price').filterWhere('state', '=', 'available').as('lowest_price'),
         fn.max<string | null>('date').as('last'),
       ])
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('date', '>=', from)
-      .where('date', '<=', to)
       .where('from_at', '=', notBegun),
   );
   readonly #changes: ChangeTable;
@@ -452,9 +439,9 @@ export class AvailabilityTables extends DateSpanTable {
   }
 
   /**
-   * Stores an answer, priced by whom its variants are for: store those first. Days that are stored as
-   * they are now are not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper
-   * would notice it, `byRate`: how many of these the exchange rate alone has changed, `added`: days that had no row.
+   * Stores an answer, priced by whom its variants are for: store those first. Days that are stored as they are now are
+   * not written. `changed`: days that differ from what was stored, `noticed`: the dates of those in which a shopper would
+   * notice it, `byRate`: how many of these the exchange rate alone has changed, `added`: days that had no row.
    */
   store(
     read: AnswerMeta,

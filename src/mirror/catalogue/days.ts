@@ -62,13 +62,7 @@ export class StretchTable extends Store<Writes> {
       .where('currency', '=', currency)
       .where('date', 'in', listed<string>(dates)),
   );
-  readonly #dropBefore = this.db.change(({ product_id, currency, date }: Bound<DateKey>) =>
-    query
-      .deleteFrom('day')
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('date', '<', date),
-  );
+  readonly #dropBefore = this.db.change(dropBefore('day'));
 
   /** Returns the rows of a date, in order. */
   ofDate(key: DateKey): Stretch[] {
@@ -133,13 +127,7 @@ export class SlotTable extends Store<Writes> {
   );
   readonly #put = this.db.change(upsert('slot_day', dateKey, ['rest', 'slots']));
   readonly #drop = this.db.change(dropBy('slot_day', dateKey));
-  readonly #dropBefore = this.db.change(({ product_id, currency, date }: Bound<DateKey>) =>
-    query
-      .deleteFrom('slot_day')
-      .where('product_id', '=', product_id)
-      .where('currency', '=', currency)
-      .where('date', '<', date),
-  );
+  readonly #dropBefore = this.db.change(dropBefore('slot_day'));
 
   ofProduct(product_id: number): Tables['slot_day'][] {
     return this.#ofProduct.all({ product_id });
@@ -175,8 +163,18 @@ export function formOf({ slots, rest }: StoredSlots): DayForm {
 }
 
 /** Returns the instants from which the slots of a date are not sold any more. */
-export function endsOf(slots: string): number[] {
+function endsOf(slots: string): number[] {
   return (JSON.parse(slots) as StoredSlot[]).map(([, ends_at]) => ends_at);
+}
+
+/** Returns the removal of the dates of a product before one. */
+function dropBefore(table: 'day' | 'slot_day') {
+  return ({ product_id, currency, date }: Bound<DateKey>) =>
+    query
+      .deleteFrom(table)
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('date', '<', date);
 }
 
 /** Time zone of a product, the types of its variants, and whether its dates are shown and sold. */

@@ -15,7 +15,7 @@ import {
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { dropBy, query } from '../sql/sql.ts';
 import type { ImageLedger } from './image-ledger.ts';
-import { Recommending } from './sale.ts';
+import { Recommending } from './products.ts';
 import type { SearchTable } from './search.ts';
 
 /** A complete walk over a list. */
@@ -118,7 +118,7 @@ export class ListAbsences {
 export type Absent = AbsenceFacts & { readonly product_id: number };
 
 /** The tables that know of a product that is withdrawn. */
-export interface WithdrawalPorts {
+interface WithdrawalPorts {
   readonly changes: ChangeTable;
   readonly search: SearchTable;
   readonly images: ImageLedger;
