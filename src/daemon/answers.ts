@@ -13,7 +13,7 @@ import { unwritableMs } from '../domain/leadership/lease.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
-import { shownReads } from '../mirror/catalogue/shown.ts';
+import { ShownReads } from '../mirror/catalogue/product-reads.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
@@ -78,7 +78,7 @@ export function answersOf(
   });
   const facts = mirrorFacts(reader);
   const reads = readsOf(reader);
-  const shown = shownReads(reads);
+  const shown = new ShownReads(reads);
   const feed = changeFeed(reads);
   const pages = rowPages(reader);
   /**

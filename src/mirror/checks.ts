@@ -3,7 +3,7 @@ import type { Tier } from '../domain/catalogue/availability.ts';
 import type { DateOffer, SaleState } from '../domain/checks/check.ts';
 import type { ReportCounts } from '../domain/checks/error-rate.ts';
 import { type Bound, pick, type Reads, sql, type Writes } from '../sqlite/statements.ts';
-import { formOf, type StoredSlots } from './catalogue/dates/slots.ts';
+import { formOf, type StoredSlots } from './catalogue/days.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 

@@ -4,9 +4,8 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
-import { currencyTable } from './catalogue/currencies.ts';
-import { makePrimary } from './catalogue/languages.ts';
-import { shownProducts } from './catalogue/product/shown.ts';
+import { CurrencyTable, makePrimary } from './catalogue/editions.ts';
+import { ShownProducts } from './catalogue/product-texts.ts';
 import type { FeedCeiling } from './changes/changes.ts';
 import { changeReads } from './changes/changes.ts';
 import { contractVersion } from './contract/contract.ts';
@@ -90,9 +89,9 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
       schema_version,
     });
     makePrimary(db, language);
-    currencyTable(db).followWalks();
+    new CurrencyTable(db).followWalks();
     if (stored !== undefined && (stored.language !== language || stored.currency !== currency))
-      shownProducts(db).allAgain();
+      new ShownProducts(db).allAgain();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // Deliveries that wait in the inbox are numbered differently: apply all of them.
     if (!paired && waits_above !== null) lowerLastDelivery(db, waits_above);

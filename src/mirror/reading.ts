@@ -3,7 +3,7 @@ import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, readsOf } from '../sqlite/statements.ts';
 import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
 import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
-import { type ProductReads, productReads } from './catalogue/product/reads.ts';
+import { ProductReads } from './catalogue/product-reads.ts';
 import { TagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
@@ -82,7 +82,7 @@ export function mirrorFacts(db: Database): ShownFacts {
         .all({ product_id, date })
         .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 })),
     catalogue: {
-      products: productReads(reads),
+      products: new ProductReads(reads),
       categories: categoryReads(reads),
       experiences: experienceReads(reads),
       tags: new TagReads(reads),

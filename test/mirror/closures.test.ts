@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
-import type { ProductRead } from '../../src/mirror/catalogue/product/entry.ts';
+import type { ProductRead } from '../../src/mirror/catalogue/product-reads.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const edition = { language: 'en', currency: 'EUR' };

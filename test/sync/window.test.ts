@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import type { KnownProduct } from '../../src/mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../src/mirror/catalogue/product-reads.ts';
 import type { ProductPolicy } from '../../src/sync/records/context.ts';
 import { datesOf } from '../../src/sync/records/window-dates.ts';
 

@@ -329,7 +329,7 @@ const people = {
   follow: ({ follow }) => follow(),
   resync: ({ world, chance }) => {
     const { daemon } = world.harness;
-    const mirrored = daemon.mirror.catalogue.products.isVisible;
+    const mirrored = (id: number) => daemon.mirror.catalogue.products.isVisible(id);
     const product_ids = world.harness.sandbox
       .products()
       .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));

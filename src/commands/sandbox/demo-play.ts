@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { ShownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { ShownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { Sandbox } from '../../sandbox/sandbox.ts';
 

@@ -2,21 +2,21 @@ import type { Instant } from '../../clock.ts';
 import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { ClosureTable } from '../push/closures.ts';
-import { type AvailabilityTables, availabilityTables } from './availability.ts';
+import { AvailabilityTables } from './availability.ts';
 import { type CategoryTable, categoryTable } from './categories.ts';
-import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
-import { type Pricing, pricingOf } from './dates/pricing.ts';
+import { CheckoutInformationTable } from './checkout-information.ts';
+import { Pricing } from './days.ts';
+import { LanguageTable } from './editions.ts';
 import { type ExperienceTables, experienceTables } from './experiences.ts';
 import { type ImageFileTable, imageFileTable } from './image-file/files.ts';
 import { type ImageLedger, imageLedger } from './image-ledger.ts';
-import { type LanguageTable, languageTable } from './languages.ts';
-import { shownProducts } from './product/shown.ts';
-import { type ProductTables, productTables } from './products.ts';
-import { type RemovalTable, removalTable } from './removals.ts';
+import { ShownProducts } from './product-texts.ts';
+import { ProductTables } from './products.ts';
+import { RemovalTable } from './removals.ts';
 import { type ListPlaceTable, listPlaceTable } from './search/list-places.ts';
 import { searchTable } from './search.ts';
 import { TagTables } from './tags.ts';
-import { type VariantTables, variantTables } from './variants.ts';
+import { VariantTables } from './variants.ts';
 import { type ZoneTable, zoneTable } from './zones.ts';
 
 /** Tables of the products: the service's answers about them, and the rows that shops read. */
@@ -46,24 +46,24 @@ export function catalogueTables(
   writes: Writes,
   { changes, closures }: { readonly changes: ChangeTable; readonly closures: ClosureTable },
 ): CatalogueTables {
-  const pricing = pricingOf(writes, changes);
-  const shown = shownProducts(writes);
+  const pricing = new Pricing(writes, changes);
+  const shown = new ShownProducts(writes);
   const search = searchTable(writes);
   const images = imageLedger(writes);
   const zones = zoneTable(writes);
   return {
-    products: productTables(writes, { changes, closures, shown, search, images, zones }),
+    products: new ProductTables(writes, { changes, closures, shown, search, images, zones }),
     images,
-    availability: availabilityTables(writes, changes),
+    availability: new AvailabilityTables(writes, changes),
     pricing,
-    checkoutInformation: checkoutInformationTable(writes, changes),
-    variants: variantTables(writes, changes, pricing),
+    checkoutInformation: new CheckoutInformationTable(writes, changes),
+    variants: new VariantTables(writes, changes, pricing),
     experiences: experienceTables(writes, { search, changes }),
     tags: new TagTables(writes, changes),
     imageFiles: imageFileTable(writes),
-    removals: removalTable(writes, { changes, search, images }),
+    removals: new RemovalTable(writes, { changes, search, images }),
     categories: categoryTable(writes),
-    languages: languageTable(writes, shown, search),
+    languages: new LanguageTable(writes, shown, search),
     listPlaces: listPlaceTable(writes),
     writeZones: zones.write,
     renewZones: zones.renew,

@@ -2,7 +2,7 @@ import type { Instant } from '../../clock.ts';
 import type { CategoryFacts } from '../../domain/catalogue/category.ts';
 import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { hasDynamicPricing, ofPrimaryText } from './of-product.ts';
+import { hasDynamicPricing, ofPrimaryText } from './product-reads.ts';
 
 type Facts = Omit<CategoryFacts, 'seller_rank'> & { readonly category: string | null };
 

@@ -2,8 +2,8 @@ import type { Instant } from '../../clock.ts';
 import { type CheckoutInformation, documentToStore } from '../../domain/catalogue/checkout-information.ts';
 import { changedFields } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
-import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { type Bound, type RawBuilder, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { FeedingStore, type FoundBy } from '../changes/changes.ts';
 import { checkoutInformation } from '../contract/sale.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -17,16 +17,6 @@ export interface CheckoutInformationRead extends FoundBy {
   readonly stale_at: Instant;
 }
 
-/** Information needed to sell a product, by product and language. */
-export interface CheckoutInformationTable {
-  /** Returns whether the information changed. */
-  store(read: CheckoutInformationRead, information: CheckoutInformation): boolean;
-  /** The same bytes came again. */
-  confirm(read: CheckoutInformationRead): void;
-  /** Returns the stored document of a record; null: there is none. */
-  document(record: { readonly product_id: number; readonly edition: string }): string | null;
-}
-
 /** Texts that are shown as they were sent. One that is none is not shown; of the others it fails the read. */
 const { pre_purchase, usage, included, excluded, post_purchase } = checkoutInformation.columns;
 const shownTexts = { pre_purchase, usage, included, excluded, post_purchase };
@@ -38,8 +28,9 @@ const said = [
 const columns = ['product_id', 'language', 'language_shown', ...said, 'shown'] as const;
 type Own = Pick<Row, 'product_id' | 'language' | (typeof said)[number]>;
 
-export function checkoutInformationTable(db: Writes, changes: ChangeTable): CheckoutInformationTable {
-  const one = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+/** Information needed to sell a product, by product and language. */
+export class CheckoutInformationTable extends FeedingStore {
+  readonly #one = this.db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query
       .selectFrom('checkout')
       .selectAll()
@@ -47,68 +38,74 @@ export function checkoutInformationTable(db: Writes, changes: ChangeTable): Chec
       .where('language', '=', language)
       .where('language_shown', '=', language),
   );
-  const put = db.change((bound: Bound<Own>) => {
+  readonly #put = this.db.change((bound: Bound<Own>) => {
     const values = columns.map((name) =>
       name === 'shown' ? isShown(bound.language) : bound[name === 'language_shown' ? 'language' : name],
     );
     return sql`insert into checkout (${names(columns)}) select ${sql.join(values)} from _product p where p.product_id = ${bound.product_id}
       on conflict do update set ${taken}`;
   });
-  const copy = db.change(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+  readonly #copy = this.db.change(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     copies(sql`r.product_id = ${product_id} and r.language = ${language}`),
   );
-  const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<CheckoutInformationRead>) =>
+  readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<CheckoutInformationRead>) =>
     query
       .updateTable('checkout')
       .set({ checked_at: sent_at, stale_at, held_at: null })
       .where('product_id', '=', product_id)
       .where('language_shown', '=', language),
   );
-  return {
-    store: (read, information) => {
-      const { product_id, language, sent_at, stale_at } = read;
-      const row = one.get({ product_id, language });
-      if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
-      const document = documentToStore(information, row?.document ?? null);
-      const changed = row?.document !== document;
-      put.run({
-        ...information,
-        ...factsOf(membersOf(information.document), shownTexts),
-        document,
-        product_id,
-        language,
-        has_timeslots: bit(information.has_timeslots),
-        has_dynamic_pricing: bit(information.has_dynamic_pricing),
-        checked_at: sent_at,
-        changed_at: changed ? sent_at : (row?.changed_at ?? sent_at),
-        stale_at,
-        held_at: null,
-      });
-      copy.run({ product_id, language });
-      const fields = row === undefined ? [] : changedFields(row.document, document);
-      if (changed) changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
-      return changed;
-    },
-    confirm: (read) => {
-      mark.run(read);
-    },
-    document: ({ product_id, edition: language }) => one.get({ product_id, language })?.document ?? null,
-  };
+
+  /** Returns whether the information changed. */
+  store(read: CheckoutInformationRead, information: CheckoutInformation): boolean {
+    const { product_id, language, sent_at, stale_at } = read;
+    const row = this.#one.get({ product_id, language });
+    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
+    const document = documentToStore(information, row?.document ?? null);
+    const changed = row?.document !== document;
+    this.#put.run({
+      ...information,
+      ...factsOf(membersOf(information.document), shownTexts),
+      document,
+      product_id,
+      language,
+      has_timeslots: bit(information.has_timeslots),
+      has_dynamic_pricing: bit(information.has_dynamic_pricing),
+      checked_at: sent_at,
+      changed_at: changed ? sent_at : (row?.changed_at ?? sent_at),
+      stale_at,
+      held_at: null,
+    });
+    this.#copy.run({ product_id, language });
+    const fields = row === undefined ? [] : changedFields(row.document, document);
+    if (changed) this.changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
+    return changed;
+  }
+
+  /** The same bytes came again. */
+  confirm(read: CheckoutInformationRead): void {
+    this.#mark.run(read);
+  }
+
+  /** Returns the stored document of a record; null: there is none. */
+  document({ product_id, edition }: { readonly product_id: number; readonly edition: string }): string | null {
+    return this.#one.get({ product_id, language: edition })?.document ?? null;
+  }
 }
 
-/** Makes the copies of the primary language's reads in other languages from scratch. */
-export function checkoutFallbacks(db: Writes): { makeAgain(): void } {
-  const changes = [
+/** Copies of the primary language's reads in other languages. */
+export class CheckoutFallbacks extends Store<Writes> {
+  readonly #changes = [
     sql`delete from checkout where language_shown <> language`,
     sql`update checkout as r set shown = not shown from _product p
       where p.product_id = r.product_id and shown <> ${isShown(sql`r.language`)}`,
     copies(sql`true`),
-  ].map((change) => db.change(() => change));
-  return {
-    makeAgain: () => {
-      for (const change of changes) change.run();
-    },
-  };
+  ].map((change) => this.db.change(() => change));
+
+  /** Makes them from scratch. */
+  makeAgain(): void {
+    for (const change of this.#changes) change.run();
+  }
 }
 
 /**

@@ -10,8 +10,8 @@ import { type Bound, listed, type Reads, type Writes } from '../../sqlite/statem
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
+import { type DroppedByWalks, type IsUsable, ListAbsences } from './removals.ts';
 import type { SearchTable } from './search.ts';
-import { type DroppedByWalks, type IsUsable, listAbsences } from './walked.ts';
 
 interface OfExperience {
   readonly experience_id: number;
@@ -181,7 +181,9 @@ function storedImages(images: readonly Image[]): string {
 }
 
 function missing(db: Writes, { search, changes }: Ports): DroppedByWalks {
-  const absences = listAbsences(db, 'experiences', () => query.selectFrom('_experience').select('experience_id as id'));
+  const absences = new ListAbsences(db, 'experiences', () =>
+    query.selectFrom('_experience').select('experience_id as id'),
+  );
   const { count } = experienceReads(db);
   const drop = db.change(({ experience_id }: Bound<OfExperience>) =>
     query.deleteFrom('_experience').where('experience_id', '=', experience_id),

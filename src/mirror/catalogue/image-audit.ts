@@ -10,7 +10,7 @@ import type {
 import type { Database } from '../../sqlite/database-file.ts';
 import { type Bound, type Expression, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
-import { ofPrimaryText } from './of-product.ts';
+import { ofPrimaryText } from './product-reads.ts';
 
 /** Data from which an image audit is made, all read at one moment. */
 export interface ImageFacts {

@@ -1,35 +1,124 @@
 import type { Instant } from '../../clock.ts';
-import type { AbsenceFacts, DirectAnswer } from '../../domain/sale/absence.ts';
-import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
+import { type AbsenceFacts, type DirectAnswer, listsApartMs, walksUntilDropped } from '../../domain/sale/absence.ts';
+import type { ListResource } from '../../domain/schedule/resources.ts';
+import {
+  type Bound,
+  type Change,
+  type Expression,
+  listed,
+  type RawBuilder,
+  type Rows,
+  Store,
+  sql,
+  type Writes,
+} from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { query } from '../sql/sql.ts';
+import { dropBy, query } from '../sql/sql.ts';
 import type { ImageLedger } from './image-ledger.ts';
-import { recommending } from './product/alternatives.ts';
+import { Recommending } from './products.ts';
 import type { SearchTable } from './search.ts';
-import { type BoundWalk, type ListAbsences, listAbsences } from './walked.ts';
+
+/** A complete walk over a list. */
+export interface CompleteWalk {
+  readonly edition: string;
+  readonly started_at: Instant;
+  /** Entries that the list's filter may leave out. */
+  readonly included?: readonly number[];
+}
+
+type WalkValues = Omit<CompleteWalk, 'included'> & { readonly included: string };
+type BoundWalk = Bound<WalkValues>;
+
+/** Decides whether an entry is stored; else the one that is shown stays, as stale. `isKnown`: one is shown. */
+export type IsUsable<Entry> = (entry: Entry, isKnown: boolean) => boolean;
+
+/** A list without reads of its entries: its walks alone decide which are gone. */
+export interface DroppedByWalks {
+  /** Drops what this and enough earlier walks lack; returns how many were missing, and how many of them are dropped. */
+  dropMissing(walk: CompleteWalk, by: FoundBy): { readonly missing: number; readonly dropped: number };
+}
+
+/** Entries that the last complete walk of a list lacks. */
+export class ListAbsences {
+  readonly #found: Change<WalkValues>;
+  readonly #missed: Change<WalkValues>;
+  readonly #missing: Rows<{ walks: number }, number>;
+  readonly #drop: Change<{ id: number }>;
+
+  /** `stored` selects the ids of the entries that a walk should have met. Walks that are close together count as one. */
+  constructor(db: Writes, resource: ListResource, stored: (walk: BoundWalk) => Expression<{ id: number }>) {
+    const unmet = (walk: BoundWalk) =>
+      query
+        .selectFrom(sql<{ id: number }>`(${stored(walk)})`.as('stored'))
+        .where('stored.id', 'not in', metBy(resource, walk.edition));
+    this.#found = db.change((walk: BoundWalk) =>
+      query
+        .deleteFrom('_absence')
+        .where('resource', '=', resource)
+        .where('id', 'not in', unmet(walk).select('stored.id')),
+    );
+    this.#missed = db.change((walk: BoundWalk) =>
+      query
+        .insertInto('_absence')
+        .columns(['resource', 'id', 'missing_walks', 'first_missing_at', 'last_missing_at'])
+        .expression(
+          unmet(walk).select([
+            sql.lit(resource).as('resource'),
+            'stored.id',
+            sql.lit(1).as('missing_walks'),
+            walk.started_at.as('first_missing_at'),
+            walk.started_at.as('last_missing_at'),
+          ]),
+        )
+        .onConflict((taken) =>
+          taken.doUpdateSet((of) => {
+            const [walks, first, last] = [
+              of.ref('missing_walks'),
+              of.ref('first_missing_at'),
+              of.ref('last_missing_at'),
+            ];
+            const counts = sql<0 | 1>`(${walks} = 0 or ${walk.started_at} - ${last} >= ${listsApartMs})`;
+            return {
+              first_missing_at: sql`case when ${walks} = 0 then ${walk.started_at} else ${first} end`,
+              missing_walks: of('missing_walks', '+', counts),
+              last_missing_at: sql`case when ${counts} then ${walk.started_at} else ${last} end`,
+            };
+          }),
+        ),
+    );
+    this.#missing = db.values(({ walks }: Bound<{ walks: number }>) =>
+      query.selectFrom('_absence').select('id').where('resource', '=', resource).where('missing_walks', '>=', walks),
+    );
+    this.#drop = db.change(({ id }: Bound<{ id: number }>) =>
+      query.deleteFrom('_absence').where('resource', '=', resource).where('id', '=', id),
+    );
+  }
+
+  /** Records a complete walk: a stored entry that it did not meet is missing once more, any other one is not missing. */
+  note({ included = [], ...walk }: CompleteWalk): void {
+    const values = { ...walk, included: JSON.stringify(included) };
+    this.#found.run(values);
+    this.#missed.run(values);
+  }
+
+  drop(id: number): void {
+    this.#drop.run({ id });
+  }
+
+  /** Records a complete walk of a list of `stored` entries. Forgets those that enough walks lack, and returns their ids. */
+  gone(walk: CompleteWalk, stored: number): { readonly missing: number; readonly ids: readonly number[] } {
+    this.note(walk);
+    const missing = this.#missing.all({ walks: 1 }).length;
+    const ids = this.#missing.all({ walks: walksUntilDropped(missing, stored) });
+    for (const id of ids) this.drop(id);
+    return { missing, ids };
+  }
+}
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
 
-/** Products that the list lacks. */
-export interface RemovalTable {
-  /**
-   * Returns every product that the list lacks, in ascending order; `one` also where only its own read was refused so
-   * far.
-   */
-  absent(): Absent[];
-  one(product_id: number): Absent | null;
-  /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */
-  readonly note: ListAbsences['note'];
-  /** Notes the answer of a visible product's own read. */
-  answered(product_id: number, answer: DirectAnswer, at: Instant): void;
-  /** Forgets the 404s of products: they mean nothing about the products, because the service has no such path. */
-  forgetGone(): void;
-  /** Withdraws a product: its rows stay, its records are deleted. */
-  withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void;
-}
-
 /** The tables that know of a product that is withdrawn. */
-export interface WithdrawalPorts {
+interface WithdrawalPorts {
   readonly changes: ChangeTable;
   readonly search: SearchTable;
   readonly images: ImageLedger;
@@ -39,27 +128,110 @@ interface OfProduct {
   readonly product_id: number;
 }
 
-const ofProducts = query.selectFrom('_absence').where('resource', '=', 'products');
+/** Products that the list lacks. */
+export class RemovalTable extends Store<Writes> {
+  readonly #absent = this.db.rows(() => absentProducts().where('missing_walks', '>', 0).orderBy('id'));
+  readonly #one = this.db.rows(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
+  readonly #absences = new ListAbsences(this.db, 'products', expected);
+  readonly #answered = this.db.change(
+    ({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
+      query
+        .insertInto('_absence')
+        .values({
+          resource: 'products',
+          id: product_id,
+          missing_walks: 0,
+          first_missing_at: at,
+          last_missing_at: at,
+          answer,
+          answered_at: at,
+        })
+        .onConflict((taken) => taken.doUpdateSet({ answer, answered_at: at })),
+  );
+  readonly #dropSuspects = this.db.change(() =>
+    query.deleteFrom('_absence').where('answer', '=', 'gone').where('missing_walks', '=', 0),
+  );
+  readonly #forgetGone = this.db.change(() =>
+    query.updateTable('_absence').set({ answer: null, answered_at: null }).where('answer', '=', 'gone'),
+  );
+  readonly #mark = this.db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: Instant }>) =>
+    query
+      .updateTable('_product')
+      .set({ withdrawn_at: now, withdrawn_reason: reason })
+      .where('product_id', '=', product_id)
+      .where('withdrawn_at', 'is', null),
+  );
+  // No read will decide about it any more; that it is gone bears out that it was closed.
+  readonly #endClosure = this.db.change(({ product_id, now }: Bound<OfProduct & { now: Instant }>) =>
+    query
+      .updateTable('_closure')
+      .set((of) => ({ confirmed_at: of.fn.coalesce('confirmed_at', now), ended_at: now }))
+      .where('product_id', '=', product_id)
+      .where('ended_at', 'is', null),
+  );
+  readonly #dropRecords = this.db.change(dropBy('_record', ['product_id']));
+  readonly #ports: WithdrawalPorts;
+  readonly #alternatives: Recommending;
 
-export function removalTable(db: Writes, ports: WithdrawalPorts): RemovalTable {
-  const absence = ofProducts.select([
+  constructor(db: Writes, ports: WithdrawalPorts) {
+    super(db);
+    this.#ports = ports;
+    this.#alternatives = new Recommending(db, ports.changes);
+  }
+
+  /** Returns every product that the list lacks, in ascending order. */
+  absent(): Absent[] {
+    return this.#absent.all();
+  }
+
+  /** Returns a product that the list lacks, or whose own read alone was refused so far. */
+  one(product_id: number): Absent | null {
+    return this.#one.get({ product_id }) ?? null;
+  }
+
+  /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */
+  note(walk: CompleteWalk): void {
+    this.#absences.note(walk);
+  }
+
+  /** Notes the answer of a visible product's own read. */
+  answered(product_id: number, answer: DirectAnswer, at: Instant): void {
+    this.#answered.run({ product_id, answer, at });
+  }
+
+  /** Forgets the 404s of products: they mean nothing about the products, because the service has no such path. */
+  forgetGone(): void {
+    this.#dropSuspects.run();
+    this.#forgetGone.run();
+  }
+
+  /** Withdraws a product: its rows stay, its records are deleted. */
+  withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void {
+    const { changes, search, images } = this.#ports;
+    if (this.#mark.run({ product_id, reason, now }).changes === 0) return;
+    images.productTakenDown(product_id, now);
+    search.productGone(product_id);
+    this.#absences.drop(product_id);
+    this.#dropRecords.run({ product_id });
+    this.#endClosure.run({ product_id, now });
+    changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
+    this.#alternatives.changed(product_id, by);
+  }
+}
+
+function ofProducts() {
+  return query.selectFrom('_absence').where('resource', '=', 'products');
+}
+
+function absentProducts() {
+  return ofProducts().select([
     'id as product_id', 'missing_walks', 'first_missing_at', 'last_missing_at', 'answer', 'answered_at',
   ]); // biome-ignore format: a list of columns
-  const absent = db.rows(() => absence.where('missing_walks', '>', 0).orderBy('id'));
-  const one = db.rows(({ product_id }: Bound<OfProduct>) => absence.where('id', '=', product_id));
-  const absences = listAbsences(db, 'products', expected);
-  return {
-    absent: () => absent.all(),
-    one: (product_id) => one.get({ product_id }) ?? null,
-    note: absences.note,
-    ...answers(db),
-    ...withdrawing(db, ports, absences),
-  };
 }
 
 /** The products that a walk should have met: of those that the list's filter may leave out, only the ones known as gone. */
 function expected({ started_at, included }: BoundWalk) {
-  const gone = ofProducts.select('id').where('answer', 'in', ['gone', 'permanently-gone']);
+  const gone = ofProducts().select('id').where('answer', 'in', ['gone', 'permanently-gone']);
   return query
     .selectFrom('_product')
     .select('product_id as id')
@@ -68,72 +240,7 @@ function expected({ started_at, included }: BoundWalk) {
     .where((of) => of.or([of('product_id', 'not in', listed<number>(included)), of('product_id', 'in', gone)]));
 }
 
-function answers(db: Writes): Pick<RemovalTable, 'answered' | 'forgetGone'> {
-  const answered = db.change(({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
-    query
-      .insertInto('_absence')
-      .values({
-        resource: 'products',
-        id: product_id,
-        missing_walks: 0,
-        first_missing_at: at,
-        last_missing_at: at,
-        answer,
-        answered_at: at,
-      })
-      .onConflict((taken) => taken.doUpdateSet({ answer, answered_at: at })),
-  );
-  const dropSuspects = db.change(() =>
-    query.deleteFrom('_absence').where('answer', '=', 'gone').where('missing_walks', '=', 0),
-  );
-  const forgetGone = db.change(() =>
-    query.updateTable('_absence').set({ answer: null, answered_at: null }).where('answer', '=', 'gone'),
-  );
-  return {
-    answered: (product_id, answer, at) => {
-      answered.run({ product_id, answer, at });
-    },
-    forgetGone: () => {
-      dropSuspects.run();
-      forgetGone.run();
-    },
-  };
-}
-
-function withdrawing(
-  db: Writes,
-  { changes, search, images }: WithdrawalPorts,
-  absences: ListAbsences,
-): Pick<RemovalTable, 'withdraw'> {
-  const mark = db.change(({ product_id, reason, now }: Bound<OfProduct & { reason: string; now: Instant }>) =>
-    query
-      .updateTable('_product')
-      .set({ withdrawn_at: now, withdrawn_reason: reason })
-      .where('product_id', '=', product_id)
-      .where('withdrawn_at', 'is', null),
-  );
-  // No read will decide about it any more; that it is gone bears out that it was closed.
-  const endClosure = db.change(({ product_id, now }: Bound<OfProduct & { now: Instant }>) =>
-    query
-      .updateTable('_closure')
-      .set((of) => ({ confirmed_at: of.fn.coalesce('confirmed_at', now), ended_at: now }))
-      .where('product_id', '=', product_id)
-      .where('ended_at', 'is', null),
-  );
-  const dropRecords = db.change(({ product_id }: Bound<OfProduct>) =>
-    query.deleteFrom('_record').where('product_id', '=', product_id),
-  );
-  const alternatives = recommending(db, changes);
-  return {
-    withdraw: (product_id, reason, now, by) => {
-      if (mark.run({ product_id, reason, now }).changes === 0) return;
-      images.productTakenDown(product_id, now);
-      search.productGone(product_id);
-      absences.drop(product_id);
-      dropRecords.run({ product_id });
-      endClosure.run({ product_id, now });
-      changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
-      alternatives.changed(product_id, by);
-    },
-  };
+/** Returns the entries that a walk met in any of its attempts. An entry that only a drifting attempt met did exist. */
+function metBy(resource: ListResource, edition: RawBuilder<string>) {
+  return query.selectFrom('_walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
 }

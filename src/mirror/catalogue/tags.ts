@@ -5,7 +5,7 @@ import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Reads, Store, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { byKey, dropBy, query, setBy, upsert } from '../sql/sql.ts';
-import { type CompleteWalk, type DroppedByWalks, type IsUsable, listAbsences } from './walked.ts';
+import { type CompleteWalk, type DroppedByWalks, type IsUsable, ListAbsences } from './removals.ts';
 
 /** A read of the list of tags in a language. */
 export interface TagsRead extends FoundBy {
@@ -40,7 +40,7 @@ export class TagTables extends TagReads<Writes> implements DroppedByWalks {
   );
   readonly #outdate = this.db.change(setBy('_tag', ['tag_id', 'language'], ['stale_at']));
   readonly #drop = this.db.change(dropBy('_tag', ['tag_id']));
-  readonly #absences = listAbsences(this.db, 'tags', named);
+  readonly #absences = new ListAbsences(this.db, 'tags', named);
   readonly #changes: ChangeTable;
 
   constructor(db: Writes, changes: ChangeTable) {

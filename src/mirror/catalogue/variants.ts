@@ -2,17 +2,15 @@ import type { Instant } from '../../clock.ts';
 import type { Variant, VariantGroup } from '../../domain/catalogue/variant.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
-import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
-import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { type Bound, listed, Store, type Writes } from '../../sqlite/statements.ts';
+import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes.ts';
 import { variants as variantsOfContract } from '../contract/sale.ts';
-import { query, upsert } from '../sql/sql.ts';
+import { dropBy, query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import type { Pricing } from './dates/pricing.ts';
+import type { Pricing } from './days.ts';
 import { factsOf, membersOf } from './document-facts.ts';
-import { variantGroups } from './variant-groups.ts';
 
 type Row = Tables['_variant'];
-type VariantKey = Pick<Row, 'product_id' | 'language' | 'variant_id'>;
 
 /** The read that brought the variants (one of two kinds), its product, and the instant at which it was sent. */
 export interface VariantRead extends FoundBy {
@@ -27,51 +25,29 @@ export interface VariantRead extends FoundBy {
 /** The variants read again, with the same bytes. */
 type VariantsConfirmed = Omit<VariantRead, 'source' | 'now' | 'reason' | 'groups'>;
 
-/** The variants of products. */
-export interface VariantTables {
-  /**
-   * Stores what one read says of a product's variants. `listed` are the ids that this source still speaks of: another
-   * one loses the source's document, and goes when it has none left. Where somebody else may buy one now, the dates of the
-   * product are priced again. Returns whether anything changed.
-   */
-  store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean;
-  /** Takes what the source said of variants that it no longer speaks of. Returns whether there was any. */
-  forget(read: VariantRead, listed: ReadonlySet<number>): boolean;
-  /** The same bytes came again. */
-  confirm(read: VariantsConfirmed): void;
-  /** Returns the variants that the variants read of a record has brought, each with its type as shown. */
-  ofRead(record: { readonly product_id: number; readonly edition: string }): Pick<Row, 'variant_id' | 'variant_type'>[];
-  /** Returns a product that has one of some variants that this product lacks; null: there is none. */
-  otherOwner(variant_ids: readonly number[], product_id: number): number | null;
-}
-
 /** Columns that are shown as the document has them: those that are declared with a path in it, but for the key. */
 const { variant_id: _, ...declared } = variantsOfContract.columns;
-type Fact = Exclude<keyof Row & keyof typeof declared, keyof VariantKey | `${string}_at` | 'document'>;
+type Fact = Exclude<keyof Row & keyof typeof declared, (typeof variantKey)[number] | `${string}_at` | 'document'>;
 const facts = Object.fromEntries(
   Object.entries(declared).filter(([, { from }]) => from !== undefined),
 ) as unknown as Pick<typeof declared, Fact>;
 const factNames = Object.keys(facts) as Fact[];
 
+const variantKey = ['product_id', 'language', 'variant_id'] as const;
 const said = [
   'variants_document', 'availability_document', 'merged_document', ...factNames, 'checked_at', 'changed_at', 'stale_at', 'held_at',
 ] as const; // biome-ignore format: a list of columns
 
-export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pricing, 'again'>): VariantTables {
-  const groups = variantGroups(db);
-  const primary = db.values(() => query.selectFrom('_mirror').select('language'));
-  const ofProduct = db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+/** The variants of products. */
+export class VariantTables extends FeedingStore {
+  readonly #groups = new VariantGroups(this.db);
+  readonly #primary = this.db.values(() => query.selectFrom('_mirror').select('language'));
+  readonly #ofProduct = this.db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
     query.selectFrom('_variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
-  const put = db.change(upsert('_variant', ['product_id', 'language', 'variant_id'], said));
-  const drop = db.change(({ product_id, language, variant_id }: Bound<VariantKey>) =>
-    query
-      .deleteFrom('_variant')
-      .where('product_id', '=', product_id)
-      .where('language', '=', language)
-      .where('variant_id', '=', variant_id),
-  );
-  const mark = db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantsConfirmed>) =>
+  readonly #put = this.db.change(upsert('_variant', variantKey, said));
+  readonly #drop = this.db.change(dropBy('_variant', variantKey));
+  readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantsConfirmed>) =>
     query
       .updateTable('_variant')
       .set({ checked_at: sent_at, stale_at, held_at: null })
@@ -79,8 +55,7 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       .where('language', '=', language)
       .where('variants_document', 'is not', null),
   );
-
-  const owner = db.values(({ variant_ids, product_id }: Bound<{ variant_ids: string; product_id: number }>) =>
+  readonly #owner = this.db.values(({ variant_ids, product_id }: Bound<{ variant_ids: string; product_id: number }>) =>
     query
       .selectFrom('_variant as v')
       .select('v.product_id')
@@ -98,11 +73,22 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       )
       .limit(1),
   );
+  readonly #pricing: Pricing;
 
-  function store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
+  constructor(db: Writes, changes: ChangeTable, pricing: Pricing) {
+    super(db, changes);
+    this.#pricing = pricing;
+  }
+
+  /**
+   * Stores what one read says of a product's variants. `listed` are the ids that this source still speaks of: another
+   * one loses the source's document, and goes when it has none left. Where somebody else may buy one now, the dates of the
+   * product are priced again. Returns whether anything changed.
+   */
+  store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
     const { product_id, language, sent_at } = read;
     const column = `${read.source}_document` as const;
-    const rows = new Map(ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
+    const rows = new Map(this.#ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
     const changed: number[] = [];
     let retyped = false;
@@ -119,33 +105,78 @@ export function variantTables(db: Writes, changes: ChangeTable, pricing: Pick<Pr
       if (other) changed.push(variant_id);
       retyped ||= next.variant_type !== row.variant_type;
       if (next.variants_document === null && next.availability_document === null)
-        drop.run({ product_id, language, variant_id });
-      else put.run({ ...next, ...stamps(read, row, other) });
+        this.#drop.run({ product_id, language, variant_id });
+      else this.#put.run({ ...next, ...stamps(read, row, other) });
     }
-    const isPrimary = primary.get() === language;
+    const isPrimary = this.#primary.get() === language;
     // Their names are shown in the primary language.
-    const renamed = groups.store(read, isPrimary ? (read.groups ?? []) : []);
+    const renamed = this.#groups.store(read, isPrimary ? (read.groups ?? []) : []);
     const variant_ids = [...new Set([...changed, ...renamed])];
     // A group is called the same in all languages.
     const of = renamed.length > 0 ? {} : { language };
     const found = { product_id, kind: 'variants_changed', ...of, detail: { variant_ids } } as const;
-    if (variant_ids.length > 0) changes.add(found, read);
+    if (variant_ids.length > 0) this.changes.add(found, read);
     // Prices go by whom variants are for in the primary language.
-    if (retyped && isPrimary) pricing.again(product_id, read);
+    if (retyped && isPrimary) this.#pricing.again(product_id, read);
     return variant_ids.length > 0;
   }
 
-  return {
-    store,
-    forget: (read, listed) => store(read, [], listed),
-    confirm: (read) => {
-      mark.run(read);
-    },
-    ofRead: ({ product_id, edition: language }) =>
-      ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null),
-    otherOwner: (variant_ids, product_id) =>
-      owner.get({ variant_ids: JSON.stringify(variant_ids), product_id }) ?? null,
-  };
+  /** Takes what the source said of variants that it no longer speaks of. Returns whether there was any. */
+  forget(read: VariantRead, listed: ReadonlySet<number>): boolean {
+    return this.store(read, [], listed);
+  }
+
+  /** The same bytes came again. */
+  confirm(read: VariantsConfirmed): void {
+    this.#mark.run(read);
+  }
+
+  /** Returns the variants that the variants read of a record has brought, each with its type as shown. */
+  ofRead({
+    product_id,
+    edition: language,
+  }: {
+    readonly product_id: number;
+    readonly edition: string;
+  }): Pick<Row, 'variant_id' | 'variant_type'>[] {
+    return this.#ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null);
+  }
+
+  /** Returns a product that has one of some variants that this product lacks; null: there is none. */
+  otherOwner(variant_ids: readonly number[], product_id: number): number | null {
+    return this.#owner.get({ variant_ids: JSON.stringify(variant_ids), product_id }) ?? null;
+  }
+}
+
+/** Names of the groups of a product's variants. A group that an answer does not name keeps its name. */
+class VariantGroups extends Store<Writes> {
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+    query.selectFrom('_variant_group').selectAll().where('product_id', '=', product_id),
+  );
+  readonly #put = this.db.change(upsert('_variant_group', ['product_id', 'group_id'], ['name', 'read_at']));
+  readonly #grouped = this.db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+    query
+      .selectFrom('_variant')
+      .select(['variant_id', 'group_ids'])
+      .where('product_id', '=', product_id)
+      .where('group_ids', 'is not', null),
+  );
+
+  /** Returns the variants whose groups have another name now, in any language. */
+  store({ product_id, sent_at }: VariantRead, groups: readonly VariantGroup[]): number[] {
+    const known = new Map(this.#ofProduct.all({ product_id }).map((row) => [row.group_id, row]));
+    const renamed = groups.filter(({ group_id, name }) => {
+      const before = known.get(group_id);
+      return before?.name !== name && mayReplace(before?.read_at ?? null, sent_at);
+    });
+    for (const group of renamed) this.#put.run({ product_id, ...group, read_at: sent_at });
+    if (renamed.length === 0) return [];
+    const ids = new Set(renamed.map(({ group_id }) => group_id));
+    const members = this.#grouped
+      .all({ product_id })
+      .filter(({ group_ids }) => (JSON.parse(group_ids ?? '[]') as number[]).some((id) => ids.has(id)));
+    return [...new Set(members.map(({ variant_id }) => variant_id))];
+  }
 }
 
 /** Only a variants read sets `checked_at`. For a variant that only availability has, the view asks the spans. */

@@ -1,7 +1,7 @@
 import type { Instant } from '../../clock.ts';
 import { type ChangeKind, isNewer, noProduct } from '../../domain/changes/change.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
-import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -199,4 +199,14 @@ function pruning(db: Writes): ChangeTable['prune'] {
     if (dropped > 0) raiseFloor.run({ last });
     return dropped;
   };
+}
+
+/** A class of statements that adds what it changes to the change feed. Field initialisers may use `this.changes`. */
+export abstract class FeedingStore extends Store<Writes> {
+  protected readonly changes: ChangeTable;
+
+  constructor(db: Writes, changes: ChangeTable) {
+    super(db);
+    this.changes = changes;
+  }
 }

@@ -4,7 +4,7 @@ import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
-import { currencyTable } from '../catalogue/currencies.ts';
+import { CurrencyTable } from '../catalogue/editions.ts';
 import { query } from '../sql/sql.ts';
 import { isRecord, templateRows } from './record-rows.ts';
 
@@ -43,7 +43,7 @@ export function recordMaking(db: Writes, madeDue: () => void): RecordMaking {
   const noted = madeForNote(db);
   const dropping = recordDropping(db);
   const created = creatingRead(db);
-  const currencies = currencyTable(db);
+  const currencies = new CurrencyTable(db);
   const dropOne = db.change((bound: Bound<RecordKey>) => query.deleteFrom('_record').where(isRecord(bound)));
   return {
     ...noted,

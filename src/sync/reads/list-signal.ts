@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import type { StoredProduct } from '../../mirror/catalogue/product/entry.ts';
+import type { StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import { believed } from '../records/beliefs.ts';
 import { dueAfterRead } from '../records/call-value.ts';
 import type { Sync } from '../records/context.ts';

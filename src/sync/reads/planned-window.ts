@@ -1,7 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { dueForIncomingDate, isStillWorth, type NextWindow } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import { believed } from '../records/beliefs.ts';
 import { dueAfterRead } from '../records/call-value.ts';
 import type { Sync, SyncPorts } from '../records/context.ts';

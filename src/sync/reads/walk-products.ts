@@ -3,7 +3,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { ProductRead } from '../../mirror/catalogue/product/entry.ts';
+import type { ProductRead } from '../../mirror/catalogue/product-reads.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';

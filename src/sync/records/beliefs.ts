@@ -4,7 +4,7 @@ import { usualLane } from '../../domain/schedule/resources.ts';
 import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domain/schedule/siblings.ts';
 import { either, type Looks, signalTier } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Sync } from './context.ts';
 
 /** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */

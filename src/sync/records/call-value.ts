@@ -25,7 +25,7 @@ import {
   watchOf,
 } from '../../domain/schedule/signal.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed, siblingJump, signalOf } from './beliefs.ts';

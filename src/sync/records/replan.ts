@@ -54,7 +54,8 @@ function replanNext(ports: Sync): 'more' | 'done' {
   if (after === null) return 'done';
   return ports.mirror.transaction(() => {
     const next = records.productsAfter(after, slice);
-    replan(ports, next.filter(products.isVisible));
+    const visible = next.filter((product_id) => products.isVisible(product_id));
+    replan(ports, visible);
     // Records without a visible product: the lists, products that were never found yet, and products being withdrawn.
     for (const product_id of next) if (!products.isVisible(product_id)) reschedule(ports, product_id);
     targets.replanned(next.length < slice ? null : (next.at(-1) ?? null));

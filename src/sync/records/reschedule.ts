@@ -2,7 +2,7 @@ import { instant } from '../../clock.ts';
 import { dueAfterNewCadence } from '../../domain/schedule/cadence.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { ProductPolicy, Sync } from './context.ts';
 
 /**

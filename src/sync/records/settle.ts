@@ -7,7 +7,7 @@ import { type Due, mayReplace, type RecordFacts } from '../../domain/schedule/re
 import { afterVisitWatched, afterWatchedRead, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { Examples } from '../../domain/service/unread.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { noteGone, noteThere } from './absence.ts';
 import { believed, priorOf, signalOf } from './beliefs.ts';

@@ -3,7 +3,7 @@ import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { areTelling } from '../../domain/schedule/siblings.ts';
 import { either } from '../../domain/schedule/signal.ts';
 import { stillTrue } from '../../domain/schedule/volatility.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import { believed, siblingGroups, siblingJump } from './beliefs.ts';
 import { dueAfterRead } from './call-value.ts';
 import type { Sync } from './context.ts';

@@ -1,7 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { addDays } from '../../domain/time/dates.ts';
 import { venueDay, venueToday } from '../../domain/time/venue.ts';
-import type { KnownProduct } from '../../mirror/catalogue/product/reads.ts';
+import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { ProductPolicy } from './context.ts';
 
 /**

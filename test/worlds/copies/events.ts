@@ -1,4 +1,4 @@
-import { factColumns } from '../../../src/mirror/catalogue/product/shown.ts';
+import { factColumns } from '../../../src/mirror/catalogue/product-texts.ts';
 import type { Column } from '../../../src/mirror/contract/table.ts';
 import { pick } from '../../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';

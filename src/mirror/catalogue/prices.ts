@@ -1,0 +1,124 @@
+import { instant } from '../../clock.ts';
+import { printedSteps, samePrices } from '../../domain/catalogue/printed-price.ts';
+import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import { markByRate } from '../../domain/changes/change.ts';
+import { mayReplace } from '../../domain/schedule/record.ts';
+import { type Bound, pick, Store, type Writes } from '../../sqlite/statements.ts';
+import { FeedingStore } from '../changes/changes.ts';
+import { dropBy, query, setBy } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+import type { ProductRead } from './product-reads.ts';
+
+type Price = Tables['price'];
+type OfProduct = Pick<Price, 'product_id' | 'currency'>;
+type Step = Pick<Price, 'until_at' | (typeof printedColumns)[number]>;
+
+/** Start of the first price of a product, and end of the last one. */
+export const atFirst = instant(0);
+const atLast = instant(8_640_000_000_000_000);
+
+/** The columns that the list brings: the same in all rows of a product in a currency. */
+const listedColumns = ['from_price', 'prediscount_price', 'checked_at', 'stale_at', 'held_at'] as const;
+/** The columns that the dates bring. */
+const printedColumns = ['lowest_price', 'lowest_adult_price', 'price_variant_type'] as const;
+const insertedColumns = ['product_id', 'currency', 'from_at', 'until_at', ...printedColumns, ...listedColumns] as const;
+
+/** Values for a product without stored dates, and after the last one of the others. */
+const nothingLeft = { until_at: atLast, lowest_price: null, lowest_adult_price: null, price_variant_type: null };
+
+/** Values for a currency in which the list was not read. */
+const unlisted = { from_price: null, prediscount_price: null, checked_at: null, stale_at: null, held_at: null };
+
+/** The price from which a product is sold, by currency. */
+export class ProductPrices extends FeedingStore {
+  readonly #one = this.db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+    query
+      .selectFrom('price')
+      .select(listedColumns)
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .limit(1),
+  );
+  readonly #put = this.db.change(setBy('price', ['product_id', 'currency'], listedColumns));
+  readonly #add = this.db.change(insertPrice);
+
+  /** Returns whether it is another one, or the first. */
+  store(
+    { product_id, from_price, prediscount_price = null }: ProductEntry,
+    read: ProductRead,
+    product: 'added' | 'known',
+    isByRate: boolean,
+  ): boolean {
+    const { currency, sent_at, stale_at } = read;
+    const stored = this.#one.get({ product_id, currency });
+    // `checked_at` is null in a row made from dates alone: the list has brought no price yet.
+    const row = stored === undefined || stored.checked_at === null ? undefined : stored;
+    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
+    const next = { product_id, currency, from_price, prediscount_price, checked_at: sent_at, stale_at, held_at: null };
+    if (stored === undefined) this.#add.run({ ...next, from_at: atFirst, ...nothingLeft });
+    else this.#put.run(next);
+    const other = row?.from_price !== from_price;
+    if (!other && row.prediscount_price === prediscount_price) return false;
+    if (product === 'added') return true;
+    const detail = { currency, old: row?.from_price ?? null, new: from_price, ...markByRate(isByRate) };
+    if (row !== undefined && other) this.changes.add({ product_id, kind: 'price_changed', detail }, read);
+    if (row === undefined || currency !== read.primary.currency)
+      this.changes.add({ product_id, kind: 'prices_changed', detail }, read);
+    return true;
+  }
+}
+
+/** Printed prices of products, each valid from one instant to another. */
+export class PrintedPrices extends Store<Writes> {
+  readonly #available = this.db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+    query
+      .selectFrom('day')
+      .select(['from_at', 'until_at', ...printedColumns])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .where('state', '=', 'available'),
+  );
+  readonly #stored = this.db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+    query
+      .selectFrom('price')
+      .select(['until_at', ...printedColumns, ...listedColumns])
+      .where('product_id', '=', product_id)
+      .where('currency', '=', currency)
+      .orderBy('until_at'),
+  );
+  readonly #drop = this.db.change(dropBy('price', ['product_id', 'currency']));
+  readonly #put = this.db.change(insertPrice);
+
+  /** Recomputes the printed prices from the available dates of a product. Writes nothing if they are the same. */
+  recompute(of: OfProduct): void {
+    const steps = printedSteps(this.#available.all(of));
+    const before = this.#stored.all(of);
+    const [listed = unlisted] = before;
+    if (sameSteps(before.slice(0, -1), steps)) return;
+    this.#drop.run(of);
+    let from_at = atFirst;
+    for (const step of [...steps, nothingLeft]) {
+      const until_at = instant(step.until_at);
+      this.#put.run({ ...of, ...listed, ...step, from_at, until_at });
+      from_at = until_at;
+    }
+  }
+}
+
+/** Inserts a row, with `shut` of its product: why no date of it is sold. */
+function insertPrice(row: Bound<Pick<Price, (typeof insertedColumns)[number]>>) {
+  const shut = query.selectFrom('_product').select('shut').where('product_id', '=', row.product_id).$asScalar();
+  return query.insertInto('price').values({ ...pick(row, insertedColumns), shut } as never);
+}
+
+type Printed = Readonly<Omit<Step, 'until_at'>> & { readonly until_at: number };
+
+function sameSteps(before: readonly Printed[], steps: readonly Printed[]): boolean {
+  return (
+    before.length === steps.length &&
+    steps.every((step, index) => {
+      const one = before[index];
+      return one !== undefined && one.until_at === step.until_at && samePrices(one, step);
+    })
+  );
+}
