@@ -14,7 +14,7 @@ import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
 import { type InterestReads, interestReads } from './schedule/interest.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
-import { type RecordReads, recordReads } from './schedule/record-reads.ts';
+import { RecordReads } from './schedule/record-reads.ts';
 import { type SignalReads, signalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
@@ -95,7 +95,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       subscriptions: subscriptionReads(reads),
     },
     schedule: {
-      records: recordReads(reads),
+      records: new RecordReads(reads),
       budget: budgetReads(reads),
       signals: signalReads(reads),
       interest: interestReads(reads),
