@@ -13,7 +13,7 @@ import { SubscriptionReads } from './push/subscriptions.ts';
 import { type BudgetReads, budgetReads } from './schedule/budget.ts';
 import { type InterestReads, interestReads } from './schedule/interest.ts';
 import { type OfferReads, offerReads } from './schedule/offers.ts';
-import { type RecordReads, recordReads } from './schedule/record-reads.ts';
+import { RecordReads } from './schedule/record-reads.ts';
 import { type SignalReads, signalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
@@ -94,7 +94,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       subscriptions: new SubscriptionReads(reads),
     },
     schedule: {
-      records: recordReads(reads),
+      records: new RecordReads(reads),
       budget: budgetReads(reads),
       signals: signalReads(reads),
       interest: interestReads(reads),

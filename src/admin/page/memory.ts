@@ -2,7 +2,7 @@ import type { ConditionPeriod } from '../../inbox/conditions.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';
 import type { FeedChange } from '../../mirror/changes/change-feed.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
-import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
+import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 
 /** The data that the page shows in addition to the status: past events, and work in progress. */
 export interface PageMemory {

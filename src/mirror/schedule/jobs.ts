@@ -4,14 +4,8 @@ import type { RecordKey } from '../../domain/schedule/record.ts';
 import { isList } from '../../domain/schedule/resources.ts';
 import { type Bound, listed, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { byKey, query } from '../sql/sql.ts';
-import {
-  isOfKind,
-  isRecord,
-  type KindKey,
-  type Planned,
-  type RecordSelection,
-  triggeredApartMs,
-} from './record-rows.ts';
+import { isOfKind, isRecord, type KindKey, type RecordSelection } from './record-reads.ts';
+import { type Planned, triggeredApartMs } from './records.ts';
 
 /** A resync that was asked for, and how far it has come. */
 export interface JobState {
@@ -26,7 +20,7 @@ export interface JobState {
 
 /**
  * Resyncs, which `/v1/jobs` calls jobs; the daemon's scheduled jobs are in daemon/jobs.ts. A record leaves its job when
- * it is fetched by a call that was sent after the job was requested (record-outcomes.ts), when it is given up, or when
+ * it is fetched by a call that was sent after the job was requested (records.ts), when it is given up, or when
  * another job takes it.
  */
 export class JobTable extends Store<Writes> {

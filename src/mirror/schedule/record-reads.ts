@@ -3,45 +3,18 @@ import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { refusedCode } from '../../domain/evidence/reach.ts';
 import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
 import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
+import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
-import { type Bound, type Reads, sql } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
-import { isRecord, triggered } from './record-rows.ts';
+import { type Bound, type ExpressionBuilder, type Reads, Store, sql } from '../../sqlite/statements.ts';
+import { query, type Schema } from '../sql/sql.ts';
 
-/** Queries of records. */
-export interface RecordReads {
-  /**
-   * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the
-   * ones that confirm a closure first.
-   */
-  due(now: Instant, entry: LaneEntry, limit: number): RecordFacts[];
-  /** Returns the same for one job, in all lanes. */
-  dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[];
-  /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
-  nextDueAt(job_id: number | null): number | null;
-  find(key: RecordKey): RecordFacts | null;
-  /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
-  times(key: RecordKey): number | null;
-  /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
-  waiting(product_id: number): WaitingRecord[];
-  /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
-  productsAfter(product_id: number, limit: number): number[];
-  /** Everything that is known of a product's records, for people. */
-  ofProduct(product_id: number): RecordDetail[];
-  /**
-   * Returns the availability records after `cursor` in the order of the key, for the price: null when there are no
-   * more.
-   */
-  adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[];
-  fill(): FillState;
-  /** Returns the number of products that have their own read and are not shown: announced, or included by configuration. */
-  countAnnounced(): number;
-  /** Returns whether a record, neither refused nor in quarantine, was never fetched, or a product list cannot be used. */
-  isAnyUnread(): boolean;
-  /** Returns whether products are on sale, and all of their dates were answered, and none can be bought. */
-  isAllEmpty(): boolean;
-  /** Records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
-  beyond(now: Instant): RecordKey[];
+/** A kind of record, for any product. */
+export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
+
+/** Records by kind and product. `product_ids` null: of all products. */
+export interface RecordSelection {
+  readonly kinds: readonly KindKey[];
+  readonly product_ids: readonly number[] | null;
 }
 
 export interface FillState {
@@ -74,6 +47,9 @@ export interface AdaptiveRecord extends RecordKey {
   readonly exposure: number | null;
 }
 
+/** Reasons for records that are due because of notifications. */
+export const triggered: readonly DueReason[] = ['notified', 'closure-unconfirmed'];
+
 const key = ['resource', 'product_id', 'edition', 'part'] as const;
 const facts = [
   ...key, 'due_at', 'due_reason', 'fetched_at', 'changed_at', 'body_hash', 'failures', 'job_id', 'notified_at', 'shape',
@@ -81,31 +57,19 @@ const facts = [
 ] as const; // biome-ignore format: a list of columns
 const details = [...facts, 'lane', 'fetched_reason', 'stale_at', 'failed_at', 'failure'] as const;
 
-export function recordReads(db: Reads): RecordReads {
-  return {
-    ...dueRecords(db),
-    ...waitingRecords(db),
-    ...adaptiveRecords(db),
-    ...recordCounts(db),
-    ...singleRecords(db),
-  };
-}
-
-function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueAt'> {
-  type OfLane = { now: Instant; lane: number; limit: number };
-  const ofLane = ({ now, lane, limit }: Bound<OfLane>) =>
-    query.selectFrom('_record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
-  const all = db.rows((bound: Bound<OfLane>) => ofLane(bound).orderBy('due_at'));
-  const others = db.rows((bound: Bound<OfLane>) =>
-    ofLane(bound).where('due_reason', 'not in', triggered).orderBy('due_at'),
+/** Queries of records. */
+export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #due = this.db.rows((bound: Bound<DueOfLane>) => dueOfLane(bound).orderBy('due_at'));
+  readonly #dueUntriggered = this.db.rows((bound: Bound<DueOfLane>) =>
+    dueOfLane(bound).where('due_reason', 'not in', triggered).orderBy('due_at'),
   );
-  const urgent = db.rows((bound: Bound<OfLane>) =>
-    ofLane(bound)
+  readonly #dueTriggered = this.db.rows((bound: Bound<DueOfLane>) =>
+    dueOfLane(bound)
       .where('due_reason', 'in', triggered)
       .orderBy(({ eb }) => eb('due_reason', '=', 'notified'))
       .orderBy('due_at'),
   );
-  const ofJob = db.rows(({ now, job_id, limit }: Bound<{ now: Instant; job_id: number; limit: number }>) =>
+  readonly #dueOfJob = this.db.rows(({ now, job_id, limit }: Bound<{ now: Instant; job_id: number; limit: number }>) =>
     query
       .selectFrom('_record')
       .select(facts)
@@ -115,44 +79,29 @@ function dueRecords(db: Reads): Pick<RecordReads, 'due' | 'dueOfJob' | 'nextDueA
       .limit(limit),
   );
   // One look into the index a lane.
-  const nextOf = (lane: number) =>
-    query
-      .selectFrom('_record')
-      .select(({ fn }) => fn.min('due_at').as('at'))
-      .where('lane', '=', lane);
-  const next = db.values(() =>
+  readonly #next = this.db.values(() =>
     query
       .selectFrom(
         lanes
           .slice(1)
-          .reduce((all, _, before) => all.unionAll(nextOf(before + 1)), nextOf(0))
+          .reduce((all, _, before) => all.unionAll(nextOfLane(before + 1)), nextOfLane(0))
           .as('next'),
       )
       .select(({ fn }) => fn.min('at').as('at')),
   );
-  const nextOfJob = db.values(({ job_id }: Bound<{ job_id: number }>) =>
+  readonly #nextOfJob = this.db.values(({ job_id }: Bound<{ job_id: number }>) =>
     query
       .selectFrom('_record')
       .select(({ fn }) => fn.min('due_at').as('at'))
       .where('job_id', '=', job_id),
   );
-  return {
-    due: (now, entry, limit) => {
-      if (entry === 'triggered') return urgent.all({ now, lane: laneIndex('notification'), limit });
-      const rows = entry === 'notification' ? others : all;
-      return rows.all({ now, lane: laneIndex(entry), limit });
-    },
-    dueOfJob: (now, job_id, limit) => ofJob.all({ now, limit, job_id }),
-    nextDueAt: (job_id) => (job_id === null ? next.get() : nextOfJob.get({ job_id })) ?? null,
-  };
-}
-
-function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'times' | 'ofProduct' | 'beyond'> {
-  const times = db.values((bound: Bound<RecordKey>) =>
+  readonly #one = this.db.rows((bound: Bound<RecordKey>) =>
+    query.selectFrom('_record').select(facts).where(isRecord(bound)),
+  );
+  readonly #times = this.db.values((bound: Bound<RecordKey>) =>
     query.selectFrom('_record').select('times').where(isRecord(bound)),
   );
-  const one = db.rows((bound: Bound<RecordKey>) => query.selectFrom('_record').select(facts).where(isRecord(bound)));
-  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_record')
       .select(details)
@@ -161,34 +110,7 @@ function singleRecords(db: Reads): Pick<RecordReads, 'find' | 'times' | 'ofProdu
       .orderBy('edition')
       .orderBy('part'),
   );
-  const beyond = db.rows((bound: Bound<{ fetched_after: Instant; fetched_before: Instant; due_after: Instant }>) =>
-    query
-      .selectFrom('_record')
-      .select(key)
-      .where(({ eb, or }) =>
-        or([
-          eb('fetched_at', '>', bound.fetched_after),
-          eb('fetched_at', '<', bound.fetched_before),
-          eb('due_at', '>', bound.due_after),
-        ]),
-      ),
-  );
-  return {
-    find: (record) => one.get(record) ?? null,
-    times: (record) => times.get(record) ?? null,
-    ofProduct: (product_id) =>
-      ofProduct.all({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) })),
-    beyond: (now) =>
-      beyond.all({
-        fetched_after: instant(now + futureToleranceMs),
-        fetched_before: instant(earliestMs),
-        due_after: instant(now + longestAheadMs),
-      }),
-  };
-}
-
-function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter'> {
-  const waiting = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #waiting = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_record as r')
       .leftJoin('_product as p', 'p.product_id', 'r.product_id')
@@ -215,7 +137,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter
       .where('r.due_reason', 'in', ['cadence-elapsed', 'likely-changed'])
       .where('r.product_id', '=', product_id),
   );
-  const products = db.values((bound: Bound<{ product_id: number; limit: number }>) =>
+  readonly #products = this.db.values((bound: Bound<{ product_id: number; limit: number }>) =>
     query
       .selectFrom('_record')
       .select('product_id')
@@ -231,15 +153,7 @@ function waitingRecords(db: Reads): Pick<RecordReads, 'waiting' | 'productsAfter
       .orderBy('product_id')
       .limit(bound.limit),
   );
-  return {
-    waiting: (product_id) => waiting.all({ product_id }),
-    productsAfter: (product_id, limit) => products.all({ product_id, limit }),
-  };
-}
-
-function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
-  type After = Bound<{ product_id: number; edition: string; part: number; limit: number }>;
-  const adaptive = db.rows(({ product_id, edition, part, limit }: After) =>
+  readonly #adaptive = this.db.rows(({ product_id, edition, part, limit }: Bound<AdaptiveAfter>) =>
     query
       .selectFrom('_record as r')
       .crossJoin('_product as p')
@@ -256,16 +170,7 @@ function adaptiveRecords(db: Reads): Pick<RecordReads, 'adaptiveAfter'> {
       .orderBy('r.part')
       .limit(limit),
   );
-  return {
-    adaptiveAfter: (cursor, limit) => {
-      const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
-      return adaptive.all({ product_id, edition, part, limit });
-    },
-  };
-}
-
-function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'countAnnounced' | 'isAnyUnread' | 'isAllEmpty'> {
-  const fill = db.rows(() =>
+  readonly #fill = this.db.rows(() =>
     query
       .selectFrom('_record')
       .select(({ fn }) => [
@@ -274,7 +179,7 @@ function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'countAnnounced' | 
         fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
       ]),
   );
-  const announced = db.values(() =>
+  readonly #announced = this.db.values(() =>
     query
       .selectFrom('_record as r')
       .leftJoin('_product as p', (join) =>
@@ -284,7 +189,7 @@ function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'countAnnounced' | 
       .where('r.resource', '=', 'product_detail')
       .where('p.product_id', 'is', null),
   );
-  const unread = db.values(() =>
+  readonly #unread = this.db.values(() =>
     query
       .selectFrom('_record')
       .select('product_id')
@@ -295,7 +200,18 @@ function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'countAnnounced' | 
       )
       .limit(1),
   );
-  const dated = db.rows(() =>
+  // A list whose answers cannot be used is not excused: without it nobody knows what there is.
+  readonly #unusable = this.db.values(() =>
+    query
+      .selectFrom('_record')
+      .select('product_id')
+      .where('resource', '=', 'products')
+      .where('product_id', '=', 0)
+      .where('fetched_at', 'is', null)
+      .where(({ eb, or }) => or([eb('failure', 'like', 'wrong-shape:%'), eb('failure', 'like', 'same-page:%')]))
+      .limit(1),
+  );
+  readonly #dated = this.db.rows(() =>
     query
       .selectFrom('_record as r')
       .innerJoin('_product as p', 'p.product_id', 'r.product_id')
@@ -307,24 +223,127 @@ function recordCounts(db: Reads): Pick<RecordReads, 'fill' | 'countAnnounced' | 
       .where('r.fetched_at', 'is not', null)
       .where('p.sellable', '=', 1),
   );
-  // A list whose answers cannot be used is not excused: without it nobody knows what there is.
-  const unusable = db.values(() =>
-    query
-      .selectFrom('_record')
-      .select('product_id')
-      .where('resource', '=', 'products')
-      .where('product_id', '=', 0)
-      .where('fetched_at', 'is', null)
-      .where(({ eb, or }) => or([eb('failure', 'like', 'wrong-shape:%'), eb('failure', 'like', 'same-page:%')]))
-      .limit(1),
+  readonly #beyond = this.db.rows(
+    (bound: Bound<{ fetched_after: Instant; fetched_before: Instant; due_after: Instant }>) =>
+      query
+        .selectFrom('_record')
+        .select(key)
+        .where(({ eb, or }) =>
+          or([
+            eb('fetched_at', '>', bound.fetched_after),
+            eb('fetched_at', '<', bound.fetched_before),
+            eb('due_at', '>', bound.due_after),
+          ]),
+        ),
   );
-  return {
-    isAllEmpty: () => {
-      const { windows, shown } = dated.get() ?? { windows: 0, shown: 0 };
-      return windows > 0 && shown === 0;
-    },
-    countAnnounced: () => announced.get() ?? 0,
-    fill: () => fill.get() ?? { records: 0, never_fetched: 0, failing: 0 },
-    isAnyUnread: () => unread.get() !== undefined || unusable.get() !== undefined,
-  };
+
+  /**
+   * Returns those of a lane that are due at `now`, the longest due first; of those that notifications made due, the
+   * ones that confirm a closure first.
+   */
+  due(now: Instant, entry: LaneEntry, limit: number): RecordFacts[] {
+    if (entry === 'triggered') return this.#dueTriggered.all({ now, lane: laneIndex('notification'), limit });
+    const rows = entry === 'notification' ? this.#dueUntriggered : this.#due;
+    return rows.all({ now, lane: laneIndex(entry), limit });
+  }
+
+  /** Returns the same for one job, in all lanes. */
+  dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[] {
+    return this.#dueOfJob.all({ now, job_id, limit });
+  }
+
+  /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
+  nextDueAt(job_id: number | null): number | null {
+    return (job_id === null ? this.#next.get() : this.#nextOfJob.get({ job_id })) ?? null;
+  }
+
+  find(key: RecordKey): RecordFacts | null {
+    return this.#one.get(key) ?? null;
+  }
+
+  /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
+  times(key: RecordKey): number | null {
+    return this.#times.get(key) ?? null;
+  }
+
+  /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
+  waiting(product_id: number): WaitingRecord[] {
+    return this.#waiting.all({ product_id });
+  }
+
+  /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
+  productsAfter(product_id: number, limit: number): number[] {
+    return this.#products.all({ product_id, limit });
+  }
+
+  /** Returns everything that is known of a product's records, for people. */
+  ofProduct(product_id: number): RecordDetail[] {
+    return this.#ofProduct.all({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) }));
+  }
+
+  /**
+   * Returns the availability records after `cursor` in the order of the key, for the price: null when there are no
+   * more.
+   */
+  adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[] {
+    const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
+    return this.#adaptive.all({ product_id, edition, part, limit });
+  }
+
+  fill(): FillState {
+    return this.#fill.get() ?? { records: 0, never_fetched: 0, failing: 0 };
+  }
+
+  /** Returns the number of products that have their own read and are not shown: announced, or included by configuration. */
+  countAnnounced(): number {
+    return this.#announced.get() ?? 0;
+  }
+
+  /** Returns whether a record, neither refused nor in quarantine, was never fetched, or a product list cannot be used. */
+  isAnyUnread(): boolean {
+    return this.#unread.get() !== undefined || this.#unusable.get() !== undefined;
+  }
+
+  /** Returns whether products are on sale, and all of their dates were answered, and none can be bought. */
+  isAllEmpty(): boolean {
+    const { windows, shown } = this.#dated.get() ?? { windows: 0, shown: 0 };
+    return windows > 0 && shown === 0;
+  }
+
+  /** Returns records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
+  beyond(now: Instant): RecordKey[] {
+    return this.#beyond.all({
+      fetched_after: instant(now + futureToleranceMs),
+      fetched_before: instant(earliestMs),
+      due_after: instant(now + longestAheadMs),
+    });
+  }
+}
+
+type DueOfLane = { now: Instant; lane: number; limit: number };
+type AdaptiveAfter = { product_id: number; edition: string; part: number; limit: number };
+
+function dueOfLane({ now, lane, limit }: Bound<DueOfLane>) {
+  return query.selectFrom('_record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
+}
+
+function nextOfLane(lane: number) {
+  return query
+    .selectFrom('_record')
+    .select(({ fn }) => fn.min('due_at').as('at'))
+    .where('lane', '=', lane);
+}
+
+type OfRecord = ExpressionBuilder<Schema, '_record'>;
+
+/** Returns whether a row is of this kind. */
+export function isOfKind({ resource, edition, part }: Bound<KindKey>) {
+  return ({ and, eb }: OfRecord) =>
+    and([eb('resource', '=', resource), eb('edition', '=', edition), eb('part', '=', part)]);
+}
+
+/** Returns whether a row is this one. */
+export function isRecord(bound: Bound<RecordKey>) {
+  const ofKind = isOfKind(bound);
+  return ({ and, eb }: OfRecord) => and([ofKind(eb), eb('product_id', '=', bound.product_id)]);
 }

@@ -3,7 +3,7 @@ import { type BudgetTable, budgetTable } from './budget.ts';
 import { type InterestTable, interestTable } from './interest.ts';
 import { JobTable } from './jobs.ts';
 import { type OfferTable, offerTable } from './offers.ts';
-import { type RecordTable, recordTable } from './records.ts';
+import { RecordTable } from './records.ts';
 import { type ShortListTable, shortListTable } from './short-lists.ts';
 import { type SiblingReads, siblingReads } from './siblings.ts';
 import { type SignalTable, signalTable } from './signals.ts';
@@ -26,7 +26,7 @@ export interface ScheduleTables {
 
 export function scheduleTables(writes: Writes): ScheduleTables {
   return {
-    records: recordTable(writes),
+    records: new RecordTable(writes),
     walks: walkTable(writes),
     shortLists: shortListTable(writes),
     jobs: new JobTable(writes),

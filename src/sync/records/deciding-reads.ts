@@ -11,7 +11,7 @@ import {
   walkKinds,
 } from '../../domain/schedule/record-kinds.ts';
 import type { ClaimKey } from '../../mirror/evidence.ts';
-import type { RecordSelection } from '../../mirror/schedule/record-rows.ts';
+import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 import type { Sync } from './context.ts';
 
 /*

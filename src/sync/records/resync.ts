@@ -6,7 +6,7 @@ import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
-import type { KindKey, RecordSelection } from '../../mirror/schedule/record-rows.ts';
+import type { KindKey, RecordSelection } from '../../mirror/schedule/record-reads.ts';
 import type { Sync, SyncPorts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
