@@ -3,10 +3,10 @@ import { instant } from '../../src/clock.ts';
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import { createSchedule } from '../../src/daemon/schedule.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
+import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
-import type { CallbackAddresses } from '../../src/inbox/addresses.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
@@ -30,7 +30,9 @@ import { testSync } from './test-sync.ts';
 export interface SubscriptionHarness extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly service: SubscriptionService;
-  readonly addresses: CallbackAddresses;
+  /** The token of an epoch of `all`, and its epochs so far. */
+  token(epoch: number): string;
+  epochs(): readonly EpochState[];
   /** Whether a delivery with this token would be taken at an instant. */
   accepts(token: string, now: number): boolean;
   readonly test: TestMirror;
@@ -134,7 +136,8 @@ export async function subscriptionHarness(
   const harness: SubscriptionHarness = {
     clock,
     service,
-    addresses,
+    token: (epoch) => addresses.token('all', epoch),
+    epochs: () => addresses.states(),
     accepts: (token, now) => (addresses.recognise(token, instant(now))?.standing ?? 'dropped') !== 'dropped',
     test,
     ports,
