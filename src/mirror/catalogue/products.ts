@@ -12,7 +12,7 @@ import type { ClosureTable, StoredClosure } from '../push/closures.ts';
 import { byKey, dropBy, insertOf, setBy, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { ImageLedger } from './image-ledger.ts';
-import { imageTable } from './images.ts';
+import { type ImageTable, imageTable } from './images.ts';
 import { ProductPrices } from './prices.ts';
 import { type ProductRead, ProductReads, type StoredProduct } from './product-reads.ts';
 import { noTextChange, ProductTexts, type ShownProducts, type TextChange } from './product-texts.ts';
@@ -26,7 +26,7 @@ interface ProductPorts {
   readonly shown: ShownProducts;
   readonly search: SearchTable;
   readonly images: ImageLedger;
-  readonly zones: Pick<ZoneTable, 'add' | 'ofSlots' | 'ofCity'>;
+  readonly zones: ZoneTable;
 }
 
 /** Products with their texts, prices, tags and images. */
@@ -164,7 +164,7 @@ class ProductRows extends Store<Writes> {
   readonly #touch = this.db.change(setBy('_product', ['product_id'], instantColumns));
   readonly #tags = new ProductTags(this.db);
   readonly #ports: ProductPorts;
-  readonly #images: ReturnType<typeof imageTable>;
+  readonly #images: ImageTable;
   readonly #alternatives: Recommending;
 
   constructor(db: Writes, ports: ProductPorts) {
@@ -314,18 +314,14 @@ function locationKey({ venue_id, latitude, longitude }: Product): string {
   return [venue_id, latitude, longitude].join();
 }
 
-type OffSale =
-  | 'disabled_reason'
-  | 'disabled_source'
-  | 'expected_reopening'
-  | 'alternative_product_id'
-  | 'closure_unconfirmed';
-
 /**
  * Returns why a product is off sale: by the read, in whose silence the notification's words stand; or by the
  * notification alone.
  */
-function offSale(entry: ProductEntry, closure: StoredClosure | null): Pick<Product, OffSale> {
+function offSale(
+  entry: ProductEntry,
+  closure: StoredClosure | null,
+): Pick<Product, Exclude<(typeof offSaleColumns)[number], 'sale_status'>> {
   const disabled = entry.sale_status === 'disabled';
   const closed = closure !== null && closure.confirmed_at === null && closure.applied_at !== null;
   const words = disabled || closed ? closure : null;
