@@ -158,20 +158,19 @@ type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
 };
 
 /** Columns set only by reads in the primary language: visibility, sale status, place and images. */
-class ProductRows extends Store<Writes> {
+class ProductRows extends FeedingStore {
   readonly #one = this.db.rows(byKey('_product', ['product_id'], ['product_id', ...productColumns]));
   readonly #put = this.db.change(upsert('_product', ['product_id'], productColumns));
   readonly #touch = this.db.change(setBy('_product', ['product_id'], instantColumns));
   readonly #tags = new ProductTags(this.db);
+  readonly #alternatives = new Recommending(this.db, this.changes);
   readonly #ports: ProductPorts;
   readonly #images: ImageTable;
-  readonly #alternatives: Recommending;
 
   constructor(db: Writes, ports: ProductPorts) {
-    super(db);
+    super(db, ports.changes);
     this.#ports = ports;
     this.#images = imageTable(db, ports.changes, ports.images);
-    this.#alternatives = new Recommending(db, ports.changes);
   }
 
   find(product_id: number): Product | null {
@@ -179,7 +178,7 @@ class ProductRows extends Store<Writes> {
   }
 
   store(entry: ProductEntry, read: ProductRead): StoredRow {
-    const { changes, closures, shown, search, images, zones } = this.#ports;
+    const { closures, shown, search, images, zones } = this.#ports;
     const { sent_at, now } = read;
     const row = this.#one.get({ product_id: entry.product_id });
     // An answer to a request sent before the withdrawal does not undo it: only a newer read brings the product back.
@@ -215,7 +214,7 @@ class ProductRows extends Store<Writes> {
     const otherTags = this.#tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = this.#replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) images.productReturned(product_id, sent_at);
-    const told = tellSale(changes, row, next, { title: entry.title, read });
+    const told = tellSale(this.changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
     this.#recommend(row, next, read);
     const differs =
@@ -228,16 +227,16 @@ class ProductRows extends Store<Writes> {
 
   /** Takes a product off sale by a closure in force, and reports what differs since. */
   close(product_id: number, by: FoundBy): void {
-    const { changes, closures } = this.#ports;
     const row = this.#one.get({ product_id });
-    closures.apply(product_id);
+    this.#ports.closures.apply(product_id);
     const next = this.#one.get({ product_id });
     if (row === undefined || next === undefined) return;
     const { disabled_reason: reason, expected_reopening } = next;
     const fields = differing(row, next, offSaleColumns);
-    if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
-    else if (fields.length > 0 && changes.tellsFirstReads())
-      changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
+    if (isOnSale(row))
+      this.changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+    else if (fields.length > 0 && this.changes.tellsFirstReads())
+      this.changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
     this.#recommend(row, next, by);
   }
 
