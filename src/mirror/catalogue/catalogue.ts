@@ -61,7 +61,7 @@ export function catalogueTables(
     experiences: experienceTables(writes, { search, changes }),
     tags: new TagTables(writes, changes),
     imageFiles: imageFileTable(writes),
-    removals: new RemovalTable(writes, { changes, search, images }),
+    removals: new RemovalTable(writes, changes, search, images),
     categories: categoryTable(writes),
     languages: new LanguageTable(writes, shown, search),
     listPlaces: listPlaceTable(writes),
