@@ -10,7 +10,7 @@ import { withinQuota } from '../sqlite/quota.ts';
 import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AuditTable, auditTable } from './audits.ts';
 import { type CatalogueTables, catalogueTables } from './catalogue/catalogue.ts';
-import { applySearchRules } from './catalogue/search/rules.ts';
+import { applySearchRules } from './catalogue/search.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
 import { type CheckTables, checkTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';

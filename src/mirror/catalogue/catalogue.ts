@@ -3,21 +3,20 @@ import type { Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { ClosureTable } from '../push/closures.ts';
 import { type AvailabilityTables, availabilityTables } from './availability.ts';
-import { type CategoryTable, categoryTable } from './categories.ts';
+import { CategoryTable } from './categories.ts';
 import { type CheckoutInformationTable, checkoutInformationTable } from './checkout-information.ts';
 import { type Pricing, pricingOf } from './dates/pricing.ts';
-import { type ExperienceTables, experienceTables } from './experiences.ts';
-import { type ImageFileTable, imageFileTable } from './image-file/files.ts';
-import { type ImageLedger, imageLedger } from './image-ledger.ts';
+import { ExperienceTables } from './experiences.ts';
+import { ImageFileTable } from './image-files.ts';
+import { ImageLedger } from './images.ts';
 import { type LanguageTable, languageTable } from './languages.ts';
 import { shownProducts } from './product/shown.ts';
 import { type ProductTables, productTables } from './products.ts';
 import { type RemovalTable, removalTable } from './removals.ts';
-import { type ListPlaceTable, listPlaceTable } from './search/list-places.ts';
-import { searchTable } from './search.ts';
+import { ListPlaceTable, SearchTable } from './search.ts';
 import { TagTables } from './tags.ts';
 import { type VariantTables, variantTables } from './variants.ts';
-import { type ZoneTable, zoneTable } from './zones.ts';
+import { ZoneTable } from './zones.ts';
 
 /** Tables of the products: the service's answers about them, and the rows that shops read. */
 export interface CatalogueTables {
@@ -48,9 +47,9 @@ export function catalogueTables(
 ): CatalogueTables {
   const pricing = pricingOf(writes, changes);
   const shown = shownProducts(writes);
-  const search = searchTable(writes);
-  const images = imageLedger(writes);
-  const zones = zoneTable(writes);
+  const search = new SearchTable(writes);
+  const images = new ImageLedger(writes);
+  const zones = new ZoneTable(writes);
   return {
     products: productTables(writes, { changes, closures, shown, search, images, zones }),
     images,
@@ -58,15 +57,15 @@ export function catalogueTables(
     pricing,
     checkoutInformation: checkoutInformationTable(writes, changes),
     variants: variantTables(writes, changes, pricing),
-    experiences: experienceTables(writes, { search, changes }),
+    experiences: new ExperienceTables(writes, changes, search),
     tags: new TagTables(writes, changes),
-    imageFiles: imageFileTable(writes),
+    imageFiles: new ImageFileTable(writes),
     removals: removalTable(writes, { changes, search, images }),
-    categories: categoryTable(writes),
+    categories: new CategoryTable(writes),
     languages: languageTable(writes, shown, search),
-    listPlaces: listPlaceTable(writes),
-    writeZones: zones.write,
-    renewZones: zones.renew,
-    zones: { own: zones.own, move: zones.move, inUse: zones.inUse },
+    listPlaces: new ListPlaceTable(writes),
+    writeZones: (now) => zones.write(now),
+    renewZones: (now) => zones.renew(now),
+    zones,
   };
 }

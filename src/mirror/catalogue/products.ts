@@ -6,7 +6,7 @@ import type { Bound, Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable } from '../changes/changes.ts';
 import type { ClosureTable } from '../push/closures.ts';
 import { query } from '../sql/sql.ts';
-import type { ImageLedger } from './image-ledger.ts';
+import type { ImageLedger } from './images.ts';
 import type { ProductRead, StoredProduct } from './product/entry.ts';
 import { productPrices } from './product/prices.ts';
 import { type ProductReads, productReads } from './product/reads.ts';

@@ -3,7 +3,7 @@ import type { AbsenceFacts, DirectAnswer } from '../../domain/sale/absence.ts';
 import { type Bound, listed, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { query } from '../sql/sql.ts';
-import type { ImageLedger } from './image-ledger.ts';
+import type { ImageLedger } from './images.ts';
 import { recommending } from './product/alternatives.ts';
 import type { SearchTable } from './search.ts';
 import { type BoundWalk, type ListAbsences, listAbsences } from './walked.ts';

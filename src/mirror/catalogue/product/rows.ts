@@ -6,8 +6,7 @@ import type { Bound, Writes } from '../../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../../changes/changes.ts';
 import type { ClosureTable } from '../../push/closures.ts';
 import { query, upsert } from '../../sql/sql.ts';
-import type { ImageLedger } from '../image-ledger.ts';
-import { imageTable } from '../images.ts';
+import { type ImageLedger, ImageTable } from '../images.ts';
 import type { SearchTable } from '../search.ts';
 import type { ZoneTable } from '../zones.ts';
 import { recommending } from './alternatives.ts';
@@ -69,7 +68,7 @@ export function productRows(
       .where('product_id', '=', product_id),
   );
   const put = productWrites(db);
-  const images = imageTable(db, changes, ledger);
+  const images = new ImageTable(db, changes, ledger);
   const tags = productTags(db);
   const alternatives = recommending(db, changes);
 
