@@ -9,8 +9,8 @@ import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
 import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AuditTable, auditTable } from './audits.ts';
-import { type CatalogueTables, catalogueTables } from './catalogue/catalogue.ts';
-import { applySearchRules } from './catalogue/search/rules.ts';
+import { CatalogueTables } from './catalogue/catalogue.ts';
+import { applySearchRules } from './catalogue/search.ts';
 import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
 import { type CheckTables, checkTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
@@ -91,7 +91,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     feed: decision,
     standing: watchNames(path),
     ...itself,
-    catalogue: catalogueTables(writes, { changes, closures: push.closures }),
+    catalogue: new CatalogueTables(writes, changes, push.closures),
     push,
     schedule: scheduleTables(writes),
     changes,

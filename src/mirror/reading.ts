@@ -1,8 +1,8 @@
 import { type Instant, instant } from '../clock.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { type Bound, readsOf } from '../sqlite/statements.ts';
-import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
-import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
+import { CategoryReads } from './catalogue/categories.ts';
+import { ExperienceReads } from './catalogue/experiences.ts';
 import { ProductReads } from './catalogue/product-reads.ts';
 import { TagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
@@ -83,8 +83,8 @@ export function mirrorFacts(db: Database): ShownFacts {
         .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 })),
     catalogue: {
       products: new ProductReads(reads),
-      categories: categoryReads(reads),
-      experiences: experienceReads(reads),
+      categories: new CategoryReads(reads),
+      experiences: new ExperienceReads(reads),
       tags: new TagReads(reads),
     },
     push: {

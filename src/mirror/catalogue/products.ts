@@ -11,8 +11,7 @@ import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes
 import type { ClosureTable, StoredClosure } from '../push/closures.ts';
 import { byKey, dropBy, insertOf, setBy, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import type { ImageLedger } from './image-ledger.ts';
-import { type ImageTable, imageTable } from './images.ts';
+import { type ImageLedger, ImageTable } from './images.ts';
 import { ProductPrices } from './prices.ts';
 import { type ProductRead, ProductReads, type StoredProduct } from './product-reads.ts';
 import { noTextChange, ProductTexts, type ShownProducts, type TextChange } from './product-texts.ts';
@@ -170,7 +169,7 @@ class ProductRows extends FeedingStore {
   constructor(db: Writes, ports: ProductPorts) {
     super(db, ports.changes);
     this.#ports = ports;
-    this.#images = imageTable(db, ports.changes, ports.images);
+    this.#images = new ImageTable(db, ports.changes, ports.images);
   }
 
   find(product_id: number): Product | null {

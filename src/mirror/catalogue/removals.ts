@@ -13,7 +13,7 @@ import {
 } from '../../sqlite/statements.ts';
 import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes.ts';
 import { dropBy, query } from '../sql/sql.ts';
-import type { ImageLedger } from './image-ledger.ts';
+import type { ImageLedger } from './images.ts';
 import { Recommending } from './products.ts';
 import type { SearchTable } from './search.ts';
 

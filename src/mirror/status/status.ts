@@ -12,7 +12,7 @@ import { keyOf } from '../../domain/schedule/offer.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
-import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
+import { ImageLedgerReads, type Unconfirmed } from '../catalogue/images.ts';
 import { evidenceReads } from '../evidence.ts';
 import { type ClosureCounts, ClosureReads } from '../push/closures.ts';
 import { type NotOffered, offerReads } from '../schedule/offers.ts';
@@ -292,7 +292,7 @@ function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps
 function unconfirmedImages(
   db: Reads,
 ): (now: Instant) => Pick<MirrorStatus, 'images_unconfirmed' | 'unconfirmed_images'> {
-  const ledger = imageLedgerReads(db);
+  const ledger = new ImageLedgerReads(db);
   return (now) => {
     const late = ledger.unconfirmed(instant(now - imageUnconfirmedMs));
     const [oldest] = late;

@@ -7,7 +7,7 @@ import { daysOf } from '../../domain/week/week.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
-import { imageLedgerReads } from '../catalogue/image-ledger.ts';
+import { ImageLedgerReads } from '../catalogue/images.ts';
 import { countNames } from '../checks.ts';
 import { uncovered, working } from '../push/subscriptions.ts';
 import { query } from '../sql/sql.ts';
@@ -29,7 +29,7 @@ export function readWeek(connection: Database, week: Span, now: Instant): WeekFa
     const title = (product_id: number) => titled.get({ product_id }) ?? null;
     const prices = priceMoves(db, week);
     const moved = [...prices.products.biggest, ...prices.dates.biggest];
-    const late = imageLedgerReads(db).unconfirmed(instant(now - imageUnconfirmedMs));
+    const late = new ImageLedgerReads(db).unconfirmed(instant(now - imageUnconfirmedMs));
     return {
       ...aboutItself(db),
       events: productEvents(db, week),

@@ -27,7 +27,7 @@ export function prepareRecords(ports: Sync): void {
     for (const product_id of policy.excluded) excludeProduct(ports, product_id);
     if (mirror.schedule.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(ports);
     else replanSome(ports, moved);
-    mirror.catalogue.writeZones(clock.now());
+    mirror.catalogue.zones.write(clock.now());
   });
 }
 

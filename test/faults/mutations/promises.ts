@@ -223,9 +223,10 @@ const kept: readonly Kept[] = [
     row: 'Credits are taken as they are sent',
     tests: ['sync/images', 'mirror/images', 'storefronts/images', 'upstream/decode'],
     lines: {
-      imageTable: {
+      'ImageTable.replace': {
         'else if (row.credit !== credit && !hidden)': 'else if (row.credit !== credit && hidden)',
-        'if (row !== undefined && row.credit !== credit) ledger.credited(': 'if (row === undefined) ledger.credited(',
+        'if (row !== undefined && row.credit !== credit)\n        this.#ledger.credited(':
+          'if (row === undefined) this.#ledger.credited(',
       },
       decodeImages: { 'if (credit === unreadableCredit ||': 'if (' },
     },
