@@ -18,7 +18,7 @@ import { type EvidenceTable, evidenceTable } from './evidence.ts';
 import { type MirrorItself, mirrorItself } from './itself.ts';
 import { PushTables } from './push/push.ts';
 import { type RowRetention, rowRetention } from './rows/retention.ts';
-import { type ScheduleTables, scheduleTables } from './schedule/schedule.ts';
+import { ScheduleTables } from './schedule/schedule.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
@@ -93,7 +93,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     ...itself,
     catalogue: new CatalogueTables(writes, changes, push.closures),
     push,
-    schedule: scheduleTables(writes),
+    schedule: new ScheduleTables(writes),
     changes,
     checks: checkTables(writes),
     audits: auditTable(writes),

@@ -10,11 +10,10 @@ import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { ClosureReads } from './push/closures.ts';
 import { GapReads, NoticeReads } from './push/notices.ts';
 import { SubscriptionReads } from './push/subscriptions.ts';
-import { type BudgetReads, budgetReads } from './schedule/budget.ts';
-import { type InterestReads, interestReads } from './schedule/interest.ts';
-import { type OfferReads, offerReads } from './schedule/offers.ts';
+import { BudgetReads, InterestReads } from './schedule/budget.ts';
+import { OfferReads } from './schedule/offers.ts';
 import { RecordReads } from './schedule/record-reads.ts';
-import { type SignalReads, signalReads } from './schedule/signals.ts';
+import { SignalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
@@ -95,10 +94,10 @@ export function mirrorFacts(db: Database): ShownFacts {
     },
     schedule: {
       records: new RecordReads(reads),
-      budget: budgetReads(reads),
-      signals: signalReads(reads),
-      interest: interestReads(reads),
-      offers: offerReads(reads),
+      budget: new BudgetReads(reads),
+      signals: new SignalReads(reads),
+      interest: new InterestReads(reads),
+      offers: new OfferReads(reads),
     },
     changes: changeReads(reads),
     evidence: evidenceReads(reads),

@@ -15,9 +15,9 @@ import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { ImageLedgerReads, type Unconfirmed } from '../catalogue/images.ts';
 import { evidenceReads } from '../evidence.ts';
 import { type ClosureCounts, ClosureReads } from '../push/closures.ts';
-import { type NotOffered, offerReads } from '../schedule/offers.ts';
-import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
+import { type NotOffered, OfferReads } from '../schedule/offers.ts';
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
+import { ShortListReads, type ShortListStatus } from '../schedule/walks.ts';
 import { query } from '../sql/sql.ts';
 import { type ErrorRate, errorRateOf } from './error-rate.ts';
 import { type BookableDays, bookableDays, type LastHour, lastHour } from './on-sale.ts';
@@ -103,8 +103,8 @@ export function statusOf(db: Database): (now: Instant) => MirrorStatus {
   const errorRate = errorRateOf(reads);
   const truth = truthOf(reads);
   const signal = listSignalOf(reads);
-  const offers = offerReads(reads);
-  const shortLists = shortListReads(reads);
+  const offers = new OfferReads(reads);
+  const shortLists = new ShortListReads(reads);
   const outcomes = outcomeReads(reads);
   return (now) => ({
     path: db.name,

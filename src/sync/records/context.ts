@@ -13,7 +13,7 @@ import type { Siblings } from '../../domain/schedule/siblings.ts';
 import type { Examples } from '../../domain/service/unread.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import type { StaleAfter } from '../../mirror/schedule/stale.ts';
+import type { StaleAfter } from '../../mirror/schedule/targets.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import type { TakeTurns } from './turns.ts';
