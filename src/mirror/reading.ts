@@ -5,7 +5,7 @@ import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
 import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { TagReads } from './catalogue/tags.ts';
-import { type ChangeReads, changeReads } from './changes/changes.ts';
+import { ChangeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { ClosureReads } from './push/closures.ts';
 import { GapReads, NoticeReads } from './push/notices.ts';
@@ -100,7 +100,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       interest: interestReads(reads),
       offers: offerReads(reads),
     },
-    changes: changeReads(reads),
+    changes: new ChangeReads(reads),
     evidence: evidenceReads(reads),
   };
 }
