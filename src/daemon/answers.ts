@@ -14,7 +14,7 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
 import { ShownReads } from '../mirror/catalogue/product-reads.ts';
-import { changeFeed } from '../mirror/changes/change-feed.ts';
+import { ChangeFeed } from '../mirror/changes/changes.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
@@ -79,7 +79,7 @@ export function answersOf(
   const facts = mirrorFacts(reader);
   const reads = readsOf(reader);
   const shown = new ShownReads(reads);
-  const feed = changeFeed(reads);
+  const feed = new ChangeFeed(reads);
   const pages = rowPages(reader);
   /**
    * Waits until the newest changes are published. A caller learns nothing that another instance, which continues from

@@ -6,8 +6,7 @@ import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import { CurrencyTable, makePrimary } from './catalogue/editions.ts';
 import { ShownProducts } from './catalogue/product-texts.ts';
-import type { FeedCeiling } from './changes/changes.ts';
-import { changeReads } from './changes/changes.ts';
+import { ChangeReads, type FeedCeiling } from './changes/changes.ts';
 import { contractVersion } from './contract/contract.ts';
 import { captureRows, type Publish } from './rows/capture.ts';
 import { query } from './sql/sql.ts';
@@ -73,7 +72,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
     identified: (stored?.feed_id ?? null) !== null,
     paired,
     same_file: feed?.isSame(path) ?? true,
-    newest: changeReads(readsOf(connection)).newest(),
+    newest: new ChangeReads(readsOf(connection)).newest(),
     witnessed: feed?.witnessed ?? 0,
     ceiling: feed?.ceiling() ?? 0,
   });

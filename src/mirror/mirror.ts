@@ -11,7 +11,7 @@ import { type Writes, writesTo } from '../sqlite/statements.ts';
 import { type AuditTable, auditTable } from './audits.ts';
 import { CatalogueTables } from './catalogue/catalogue.ts';
 import { applySearchRules } from './catalogue/search.ts';
-import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
+import { ChangeTable } from './changes/changes.ts';
 import { type CheckTables, checkTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
 import { type EvidenceTable, evidenceTable } from './evidence.ts';
@@ -81,7 +81,7 @@ function asDamage(path: string, error: unknown): unknown {
 function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
   const writes = writesTo(connection);
   const { noteFilled, ...itself } = mirrorItself(writes);
-  const changes = changeTable(writes, feed ?? noCeiling);
+  const changes = new ChangeTable(writes, feed);
   const push = new PushTables(writes);
   const log = logCopy(connection, path);
   const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
@@ -116,7 +116,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
 function telling(
   connection: Database,
   writes: Writes,
-  changes: Pick<ChangeTable, 'added'>,
+  changes: ChangeTable,
 ): Pick<Mirror, 'transaction' | 'onChanges'> {
   const listeners = new Set<() => void>();
   return {

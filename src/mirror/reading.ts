@@ -5,7 +5,7 @@ import { CategoryReads } from './catalogue/categories.ts';
 import { ExperienceReads } from './catalogue/experiences.ts';
 import { ProductReads } from './catalogue/product-reads.ts';
 import { TagReads } from './catalogue/tags.ts';
-import { type ChangeReads, changeReads } from './changes/changes.ts';
+import { ChangeReads } from './changes/changes.ts';
 import { type EvidenceReads, evidenceReads } from './evidence.ts';
 import { ClosureReads } from './push/closures.ts';
 import { GapReads, NoticeReads } from './push/notices.ts';
@@ -99,7 +99,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       interest: new InterestReads(reads),
       offers: new OfferReads(reads),
     },
-    changes: changeReads(reads),
+    changes: new ChangeReads(reads),
     evidence: evidenceReads(reads),
   };
 }

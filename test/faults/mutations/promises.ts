@@ -364,7 +364,7 @@ const kept: readonly Kept[] = [
         'const above = ceiling > newest ? ceiling : null;': 'const above = ceiling > newest ? newest : null;',
         "if (newest < witnessed || !same_file) return { feed: 'new', reason: 'older-copy', above };": '',
       },
-      changeTable: { 'if (seq > feed.ceiling()) feed.reserve(seq + block);': '' },
+      ChangeTable: { 'if (seq > this.#feed.ceiling()) this.#feed.reserve(seq + block);': '' },
     },
   },
   {
@@ -415,9 +415,9 @@ const kept: readonly Kept[] = [
     row: 'The change feed has no gaps',
     tests: ['mirror/changes', 'mirror/change-feed'],
     lines: {
-      changeTable: { 'if (isNewer(kind) && !tellsFirstReads()) return;': '' },
-      pruning: { 'if (dropped > 0) raiseFloor.run({ last });': '' },
-      unended: {
+      ChangeTable: {
+        'if (isNewer(kind) && !this.tellsFirstReads()) return;': '',
+        'if (dropped > 0) this.#raiseFloor.run({ last });': '',
         'const from = Math.max(filled.floor, filled.ended) + 1;':
           'const from = Math.max(filled.floor, filled.ended) + 2;',
       },
