@@ -6,7 +6,7 @@ import { type ExperienceReads, experienceReads } from './catalogue/experiences.t
 import { type ProductReads, productReads } from './catalogue/product/reads.ts';
 import { TagReads } from './catalogue/tags.ts';
 import { type ChangeReads, changeReads } from './changes/changes.ts';
-import { type EvidenceReads, evidenceReads } from './evidence.ts';
+import { EvidenceReads } from './evidence.ts';
 import { type ClosureReads, closureReads } from './push/closures.ts';
 import { type GapReads, gapReads } from './push/gaps.ts';
 import { type NoticeReads, noticeReads } from './push/notices.ts';
@@ -101,7 +101,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       offers: new OfferReads(reads),
     },
     changes: changeReads(reads),
-    evidence: evidenceReads(reads),
+    evidence: new EvidenceReads(reads),
   };
 }
 

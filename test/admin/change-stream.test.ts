@@ -23,7 +23,11 @@ async function harness(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) 
   const { path } = stack.use(temporaryDirectory());
   const clock = manualClock();
   const socket = join(path, 'admin.sock');
-  const changes = { feed: wrap(changeFeed(readsOf(test.reader))), clock, onChanges: test.mirror.onChanges };
+  const changes = {
+    feed: wrap(changeFeed(readsOf(test.reader))),
+    clock,
+    onChanges: (listener: () => void) => test.mirror.onChanges(listener),
+  };
   const options = {
     listen: `unix:${socket}`,
     token: null,

@@ -38,7 +38,9 @@ function killable(
         begin: (id, now) => around(() => addresses.begin(id, now)),
         announced: (...given) => around(() => addresses.announced(...given)),
       },
-      mirror: { ...mirror, transaction: (work) => around(() => mirror.transaction(work)) },
+      mirror: Object.assign(Object.create(mirror) as typeof mirror, {
+        transaction: <Result>(work: () => Result) => around(() => mirror.transaction(work)),
+      }),
       service: {
         ...service,
         put: async (...given) => {

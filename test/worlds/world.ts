@@ -317,11 +317,11 @@ export class World implements AsyncDisposable {
 
   /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
   #spoilt({ mirror, inbox, limiter }: Mirroring): void {
-    const { transaction } = mirror;
+    const transaction = mirror.transaction.bind(mirror);
     const { store, after } = inbox.deliveries;
     const run = limiter.run.bind(limiter);
     for (const file of [mirror, inbox]) {
-      const { touch } = file;
+      const touch = file.touch.bind(file);
       const refused = () => {
         this.#refuseWhereFull();
         touch();
