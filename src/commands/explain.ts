@@ -44,7 +44,7 @@ export function explainCommand(io: Io): Command {
     .action((product_id: number, options: { json?: boolean; date?: string }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const policy = policyOf(config, mirror.schedule.offers.offers);
+      const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
       const found = explainProduct({ mirror, clock: systemClock, policy }, product_id);
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { policyOf } from '../daemon/policy.ts';
+import type { Resource } from '../domain/schedule/resources.ts';
 import { counted, duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
@@ -26,7 +27,8 @@ export function planCommand(io: Io): Command {
     .action((options: { declaration?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const plan = makePlan({ mirror, policy: policyOf(config, mirror.schedule.offers.offers) });
+      const offers = (resource: Resource) => mirror.schedule.offers.offers(resource);
+      const plan = makePlan({ mirror, policy: policyOf(config, offers) });
       if (options.declaration) {
         const { service, cadence, subscriptions, receiver } = config;
         const settings = {
@@ -35,7 +37,7 @@ export function planCommand(io: Io): Command {
           subscriptions: subscriptions.length,
           public_url: receiver.public_url,
         };
-        const endpoints = declarationOf(settings, plan, mirror.schedule.offers.offers);
+        const endpoints = declarationOf(settings, plan, offers);
         io.stdout.write(
           options.json
             ? `${JSON.stringify({ endpoints }, null, 2)}\n`

@@ -131,7 +131,7 @@ export function answersOf(
       if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
       return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
-    changes: { feed, clock: ports.clock, onChanges: mirror.onChanges },
+    changes: { feed, clock: ports.clock, onChanges: (listener) => mirror.onChanges(listener) },
     copyRows: rowCopies({
       refuse: pages.refuseUnpublished,
       made: published,

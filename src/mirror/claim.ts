@@ -48,6 +48,15 @@ type Claimed = Pick<
   'pair_id' | 'written_by' | 'language' | 'currency' | 'image_size' | 'contract_version' | 'schema_version'
 >;
 
+/** Columns by which a mirror identifies itself. */
+type OwnRow = Pick<Tables['_mirror'], 'pair_id' | 'contract_version' | 'written_by' | 'last_delivery_id'>;
+
+/** Reads them, also before the file is brought up to date; null: it has no row yet. */
+export function readOwnRow(db: Database): OwnRow | null {
+  const columns = 'pair_id, contract_version, written_by, last_delivery_id';
+  return db.prepare<[], OwnRow>(`SELECT ${columns} FROM _mirror`).get() ?? null;
+}
+
 /** Pairs the mirror with the inbox, and decides whether its feed goes on. */
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
   const {

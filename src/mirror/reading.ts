@@ -6,7 +6,7 @@ import { ExperienceReads } from './catalogue/experiences.ts';
 import { ProductReads } from './catalogue/product-reads.ts';
 import { TagReads } from './catalogue/tags.ts';
 import { ChangeReads } from './changes/changes.ts';
-import { type EvidenceReads, evidenceReads } from './evidence.ts';
+import { EvidenceReads } from './evidence.ts';
 import { ClosureReads } from './push/closures.ts';
 import { GapReads, NoticeReads } from './push/notices.ts';
 import { SubscriptionReads } from './push/subscriptions.ts';
@@ -100,7 +100,7 @@ export function mirrorFacts(db: Database): ShownFacts {
       offers: new OfferReads(reads),
     },
     changes: new ChangeReads(reads),
-    evidence: evidenceReads(reads),
+    evidence: new EvidenceReads(reads),
   };
 }
 

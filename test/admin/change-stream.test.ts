@@ -25,7 +25,7 @@ async function harness(watch: (feed: ChangeFeed) => void = () => undefined) {
   const socket = join(path, 'admin.sock');
   const feed = new ChangeFeed(readsOf(test.reader));
   watch(feed);
-  const changes = { feed, clock, onChanges: test.mirror.onChanges };
+  const changes = { feed, clock, onChanges: (listener: () => void) => test.mirror.onChanges(listener) };
   const options = {
     listen: `unix:${socket}`,
     token: null,

@@ -101,7 +101,7 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
         'GET /v1/doctor': (_, signal) => serviceChecks(probes, signal),
       };
       const options = {
-        changes: { feed, clock: systemClock, onChanges: mirror.onChanges },
+        changes: { feed, clock: systemClock, onChanges: (listener: () => void) => mirror.onChanges(listener) },
         listen: loaded.config.admin.listen,
         token: null,
         log,

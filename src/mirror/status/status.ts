@@ -13,7 +13,7 @@ import type { Database } from '../../sqlite/database-file.ts';
 import { walSizeOf } from '../../sqlite/database-file.ts';
 import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
 import { ImageLedgerReads, type Unconfirmed } from '../catalogue/images.ts';
-import { evidenceReads } from '../evidence.ts';
+import { EvidenceReads } from '../evidence.ts';
 import { type ClosureCounts, ClosureReads } from '../push/closures.ts';
 import { type NotOffered, OfferReads } from '../schedule/offers.ts';
 import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
@@ -96,7 +96,7 @@ export function statusOf(db: Database): (now: Instant) => MirrorStatus {
   const records = recordCounts(reads);
   const unusable = unusableAnswers(reads);
   const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
-  const evidence = evidenceReads(reads);
+  const evidence = new EvidenceReads(reads);
   const contradicted = contradictedSales(reads);
   const closures = new ClosureReads(reads);
   const push = pushStatus(reads);
