@@ -22,8 +22,8 @@ import { type ScheduleTables, scheduleTables } from './schedule/schedule.ts';
 import { mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { logCopy } from './sql/log-copy.ts';
-import { type OnSaleTable, onSaleTable } from './status/on-sale.ts';
-import { type OutcomeTable, outcomeTable } from './status/outcomes.ts';
+import { OnSaleTable } from './status/on-sale.ts';
+import { OutcomeTable } from './status/outcomes.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
@@ -99,7 +99,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     audits: auditTable(writes),
     evidence: evidenceTable(writes),
     rows: rowRetention(writes),
-    status: { onSale: onSaleTable(writes), outcomes: outcomeTable(writes) },
+    status: { onSale: new OnSaleTable(writes), outcomes: new OutcomeTable(writes) },
     ...telling(connection, writes, changes),
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
     markFilled: (now) => {
