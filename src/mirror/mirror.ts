@@ -17,11 +17,10 @@ import { claim, type MirrorOptions } from './claim.ts';
 import { type EvidenceTable, evidenceTable } from './evidence.ts';
 import { type MirrorItself, mirrorItself } from './itself.ts';
 import { PushTables } from './push/push.ts';
-import { type RowRetention, rowRetention } from './rows/retention.ts';
+import { RowRetention } from './rows/retention.ts';
 import { type ScheduleTables, scheduleTables } from './schedule/schedule.ts';
-import { mirrorFile } from './sql/files.ts';
+import { LogCopy, mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
-import { logCopy } from './sql/log-copy.ts';
 import { OnSaleTable } from './status/on-sale.ts';
 import { OutcomeTable } from './status/outcomes.ts';
 
@@ -83,7 +82,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
   const { noteFilled, ...itself } = mirrorItself(writes);
   const changes = new ChangeTable(writes, feed);
   const push = new PushTables(writes);
-  const log = logCopy(connection, path);
+  const log = new LogCopy(connection, path);
   const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
 
   return {
@@ -98,7 +97,7 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
     checks: checkTables(writes),
     audits: auditTable(writes),
     evidence: evidenceTable(writes),
-    rows: rowRetention(writes),
+    rows: new RowRetention(writes),
     status: { onSale: new OnSaleTable(writes), outcomes: new OutcomeTable(writes) },
     ...telling(connection, writes, changes),
     healInstants: (now) => healInstants(connection, mirrorInstants, now),
@@ -106,8 +105,8 @@ function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decisio
       if (noteFilled(now)) optimise();
     },
     optimise,
-    checkpoint: log.checkpoint,
-    waitForLocks: log.waitForLocks,
+    checkpoint: (space) => log.checkpoint(space),
+    waitForLocks: (ms) => log.waitForLocks(ms),
     [Symbol.dispose]: () => closeAfterWrites(connection),
   };
 }
