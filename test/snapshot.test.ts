@@ -9,7 +9,7 @@ import { systemClock } from '../src/clock.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
 import { notFailing } from '../src/domain/files/failing.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
-import { Attempts } from '../src/mirror/status/attempts.ts';
+import { Attempts } from '../src/mirror/status/outcomes.ts';
 import { keepSnapshots } from '../src/snapshot/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
 import { needs } from './fakes/needs.ts';

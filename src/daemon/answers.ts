@@ -16,7 +16,7 @@ import { short } from '../format.ts';
 import { ShownReads } from '../mirror/catalogue/product-reads.ts';
 import { ChangeFeed } from '../mirror/changes/changes.ts';
 import { mirrorFacts } from '../mirror/reading.ts';
-import { rowPages } from '../mirror/rows/pages.ts';
+import { RowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
@@ -80,7 +80,7 @@ export function answersOf(
   const reads = readsOf(reader);
   const shown = new ShownReads(reads);
   const feed = new ChangeFeed(reads);
-  const pages = rowPages(reader);
+  const pages = new RowPages(reader);
   /**
    * Waits until the newest changes are published. A caller learns nothing that another instance, which continues from
    * the published state, would not know.
@@ -133,7 +133,7 @@ export function answersOf(
     },
     changes: { feed, clock: ports.clock, onChanges: (listener) => mirror.onChanges(listener) },
     copyRows: rowCopies({
-      refuse: pages.refuseUnpublished,
+      refuse: () => pages.refuseUnpublished(),
       made: published,
       mirror_path: mirror.path,
       directory: config.mirror.state_dir,

@@ -15,14 +15,13 @@ import { AuditTable, CheckTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
 import { EvidenceTable } from './evidence.ts';
 import { PushTables } from './push/push.ts';
-import { rowRetention } from './rows/retention.ts';
+import { RowRetention } from './rows/retention.ts';
 import { ScheduleTables } from './schedule/schedule.ts';
-import { mirrorFile } from './sql/files.ts';
+import { LogCopy, mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
-import { type LogCopy, logCopy } from './sql/log-copy.ts';
 import { query, setBy } from './sql/sql.ts';
-import { onSaleTable } from './status/on-sale.ts';
-import { outcomeTable } from './status/outcomes.ts';
+import { OnSaleTable } from './status/on-sale.ts';
+import { OutcomeTable } from './status/outcomes.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export class Mirror extends Store<Writes> implements Disposable {
@@ -36,8 +35,8 @@ export class Mirror extends Store<Writes> implements Disposable {
   readonly checks = new CheckTables(this.db);
   readonly audits = new AuditTable(this.db);
   readonly evidence = new EvidenceTable(this.db);
-  readonly rows = rowRetention(this.db);
-  readonly status = { onSale: onSaleTable(this.db), outcomes: outcomeTable(this.db) };
+  readonly rows = new RowRetention(this.db);
+  readonly status = { onSale: new OnSaleTable(this.db), outcomes: new OutcomeTable(this.db) };
   /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
   readonly standing: () => FileStanding;
   readonly #connection: Database;
@@ -64,7 +63,7 @@ export class Mirror extends Store<Writes> implements Disposable {
     this.catalogue = new CatalogueTables(this.db, this.changes, this.push.closures);
     this.standing = watchNames(path);
     this.#connection = connection;
-    this.#log = logCopy(connection, path);
+    this.#log = new LogCopy(connection, path);
   }
 
   /** Returns the instant at which the newest stored read was sent; null if there is none. */

@@ -488,7 +488,7 @@ const kept: readonly Kept[] = [
         "if (whole) db.exec('COMMIT');": "db.exec('COMMIT');",
         'writerOf(rows).drop(key);': 'rows.gone.includes(key);',
       },
-      rowPages: { 'after < found.floor ||': '' },
+      RowPages: { 'after < found.floor ||': '' },
     },
   },
   {
