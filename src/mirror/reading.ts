@@ -11,10 +11,9 @@ import { type ClosureReads, closureReads } from './push/closures.ts';
 import { type GapReads, gapReads } from './push/gaps.ts';
 import { type NoticeReads, noticeReads } from './push/notices.ts';
 import { type SubscriptionReads, subscriptionReads } from './push/subscriptions.ts';
-import { BudgetReads, InterestReads } from './schedule/budget.ts';
+import { BudgetReads, InterestReads, SignalReads } from './schedule/budget.ts';
 import { OfferReads } from './schedule/offers.ts';
 import { RecordReads } from './schedule/record-reads.ts';
-import { SignalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
 
