@@ -15,7 +15,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
 import { shownReads } from '../mirror/catalogue/shown.ts';
 import { changeFeed } from '../mirror/changes/change-feed.ts';
-import { mirrorFacts } from '../mirror/reading.ts';
+import { ShownFacts } from '../mirror/reading.ts';
 import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
@@ -76,8 +76,8 @@ export function answersOf(
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
-  const facts = mirrorFacts(reader);
   const reads = readsOf(reader);
+  const facts = new ShownFacts(reads);
   const shown = shownReads(reads);
   const feed = changeFeed(reads);
   const pages = rowPages(reader);
