@@ -15,7 +15,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
 import { ShownReads } from '../mirror/catalogue/product-reads.ts';
 import { ChangeFeed } from '../mirror/changes/changes.ts';
-import { mirrorFacts } from '../mirror/reading.ts';
+import { ShownFacts } from '../mirror/reading.ts';
 import { RowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
@@ -76,8 +76,8 @@ export function answersOf(
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
-  const facts = mirrorFacts(reader);
   const reads = readsOf(reader);
+  const facts = new ShownFacts(reads);
   const shown = new ShownReads(reads);
   const feed = new ChangeFeed(reads);
   const pages = new RowPages(reader);

@@ -1,9 +1,8 @@
 import { Store, type Writes } from '../../sqlite/statements.ts';
-import { BudgetTable, InterestTable } from './budget.ts';
+import { BudgetTable, InterestTable, SiblingReads, SignalTable } from './budget.ts';
 import { JobTable } from './jobs.ts';
 import { OfferTable } from './offers.ts';
 import { RecordTable } from './records.ts';
-import { SiblingReads, SignalTable } from './signals.ts';
 import { TargetTable } from './targets.ts';
 import { ShortListTable, WalkTable } from './walks.ts';
 

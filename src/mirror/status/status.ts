@@ -19,8 +19,8 @@ import { type Bound, type Reads, readsOf, Store } from '../../sqlite/statements.
 import { ImageLedgerReads, type Unconfirmed } from '../catalogue/images.ts';
 import { EvidenceReads } from '../evidence.ts';
 import { type ClosureCounts, ClosureReads } from '../push/closures.ts';
+import { type ListSignal, listSignalOf } from '../schedule/budget.ts';
 import { type NotOffered, OfferReads } from '../schedule/offers.ts';
-import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
 import { ShortListReads, type ShortListStatus } from '../schedule/walks.ts';
 import { query } from '../sql/sql.ts';
 import { type BookableDays, type LastHour, OnSaleReads } from './on-sale.ts';
