@@ -6,15 +6,6 @@ import { hasDynamicPricing, ofPrimaryText } from './product-reads.ts';
 
 type Facts = Omit<CategoryFacts, 'seller_rank'> & { readonly category: string | null };
 
-export interface CategoryCount {
-  readonly category: string | null;
-  readonly on_sale: number;
-  readonly off_sale: number;
-  readonly dynamic: number;
-  readonly covered: number;
-  readonly covered_dynamic: number;
-}
-
 /** Queries about categories. */
 export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #facts = this.db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
@@ -69,12 +60,12 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
   }
 
   /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
-  counts(): CategoryCount[] {
+  counts() {
     return this.#counts.all();
   }
 
   /** Products that sold, as counted at `sold_at`. */
-  sold(): { product_id: number; sold: number; sold_at: Instant }[] {
+  sold() {
     return this.#sold.all();
   }
 }

@@ -9,11 +9,6 @@ const yearsAheadMs = 3 * 366 * 86_400_000;
 /** Stored dates lie within this time. */
 const datesAheadMs = 400 * 86_400_000;
 
-export interface ZoneInUse {
-  readonly timezone: string;
-  readonly products: number;
-}
-
 /** Time zone offsets from which the views compute the local hour. */
 export class ZoneTable extends Store<Writes> {
   readonly #zones = this.db.values(() => query.selectFrom('_product').select('timezone').distinct());
@@ -108,7 +103,7 @@ export class ZoneTable extends Store<Writes> {
   }
 
   /** Returns the zones of visible products, with their number. */
-  inUse(): ZoneInUse[] {
+  inUse() {
     return this.#inUse.all();
   }
 
