@@ -238,7 +238,7 @@ describe('a product page', () => {
     expect(page.entries.map((entry) => entry.sale_status)).toEqual(['unknown', 'enabled']);
   });
 
-  it('knows both names of the credit, and an empty one is none', () => {
+  it('knows both names of the credit, an empty one is none, and an image whose credit cannot be read is left out', () => {
     const url = (name: string) => `https://cdn.example/images/content/${name}.jpg?w=500`;
     const images = [
       { large: url('0A1B2C3D4E5F60718293A4B5C6D7E8F9'), credit: 'A. Photographer' },
@@ -246,6 +246,7 @@ describe('a product page', () => {
       { large: url('2a1b2c3d4e5f60718293a4b5c6d7e8f9'), credit: '  ' },
       { large: url('short'), credit: null },
       { large: url('1a1b2c3d4e5f60718293a4b5c6d7e8f9'), credits: 'a second time' },
+      { large: url('3a1b2c3d4e5f60718293a4b5c6d7e8f9'), credit: 7 },
     ];
     const [entry] = decodeList({ products: [{ id: 1, images }] }, 'EUR', anywhere).entries;
     expect(entry?.images?.map(({ image_key, position, credit }) => [image_key, position, credit])).toEqual([

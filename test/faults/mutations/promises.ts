@@ -118,7 +118,14 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'What most answers take away at once',
-    tests: ['domain/evidence/claims', 'domain/evidence/hold', 'sync/held', 'sync/absence', 'worlds/lies'],
+    tests: [
+      'domain/evidence/claims',
+      'domain/evidence/hold',
+      'domain/conditions',
+      'sync/held',
+      'sync/absence',
+      'worlds/lies',
+    ],
     lines: {
       judgeClaim: {
         "if (standing === 'held') return { kind: 'keep', because: 'held' };": '',
@@ -183,7 +190,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: '… even with the daemon dead',
-    tests: ['mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
+    tests: ['mirror/places', 'mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
     lines: {
       'schema/mirror/views.sql': {
         '  AND unixepoch()*1000 + 999 < images_verified_at + 1209600000;\n\nCREATE VIEW experience_images':
@@ -221,7 +228,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'Credits are taken as they are sent',
-    tests: ['sync/images', 'mirror/images', 'storefronts/images', 'upstream/decode'],
+    tests: ['upstream/decode', 'mirror/images', 'mirror/changes', 'sync/images', 'storefronts/images'],
     lines: {
       imageTable: {
         'else if (row.credit !== credit && !hidden)': 'else if (row.credit !== credit && hidden)',
