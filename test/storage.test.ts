@@ -186,7 +186,7 @@ describe('work that meets a full disk', () => {
     });
   });
 
-  it('is written soon: of what has one name, the last', async () => {
+  it('is written soon: all of it, and of what has one name, the last', async () => {
     const { storage, codes, pass } = testStorage();
     storage.serve();
     const written: number[] = [];
@@ -197,10 +197,11 @@ describe('work that meets a full disk', () => {
     codes.mirror = 'SQLITE_FULL';
     storage.soon('budget', write(1));
     storage.soon('budget', write(2));
+    storage.soon('clock', write(3));
     await pass(10_000);
     codes.mirror = null;
     await pass(31_000);
-    expect(written).toEqual([2]);
+    expect(written).toEqual([2, 3]);
   });
 });
 
