@@ -131,6 +131,7 @@ describe('an availability answer', () => {
     ],
     ['a date is beyond the calendar', { ...availability, dates: [{ date: '9999-99-99', timeslots: [] }] }],
     ['a slot has no variants', { ...availability, dates: [{ date: '2026-12-01', timeslots: [{ time: '10:00' }] }] }],
+    ['a slot has no time', { ...availability, dates: [{ date: '2026-12-01', timeslots: [{ variants: [] }] }] }],
     ['it is an array', []],
     ['it is null', null],
   ])('is a failed read where %s', (_, json) => {
@@ -256,6 +257,12 @@ describe('a product page', () => {
       [expect.stringMatching(/^u-[0-9a-f]{32}$/), 3, null],
     ]);
   });
+});
+
+it('an answer with another product than the one that was asked for is refused', () => {
+  const read = (id: number) => decodeProductDetail(rowAnswered('product', { product: { id } }).row, 7, 'EUR', anywhere);
+  expect(() => read(8)).toThrow('asked for product 7, answered with 8');
+  expect(read(7).product_id).toBe(7);
 });
 
 describe('the recorded answers of 2018', needs('data'), () => {
