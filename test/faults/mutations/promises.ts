@@ -19,7 +19,7 @@ interface Kept {
 const kept: readonly Kept[] = [
   {
     row: 'After a fill the mirror equals the service',
-    tests: ['sync/fill', 'sync/editions'],
+    tests: ['upstream/decode', 'sync/fill', 'sync/editions'],
     lines: {
       said: { "large_url: 'large'": "large_url: 'medium'" },
       coveredTo: { 'if (covers_to == null) return to;': 'if (covers_to == null) return addDays(to, -1);' },
@@ -28,7 +28,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A kill at any moment',
-    tests: ['commands/kill', 'sync/resync', 'commands/resync'],
+    tests: ['sync/resync', 'commands/kill', 'commands/resync'],
     lines: {
       JobTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
       JobTies: {
@@ -118,7 +118,14 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'What most answers take away at once',
-    tests: ['domain/evidence/claims', 'domain/evidence/hold', 'sync/held', 'sync/absence', 'worlds/lies'],
+    tests: [
+      'domain/evidence/claims',
+      'domain/evidence/hold',
+      'domain/conditions',
+      'sync/held',
+      'sync/absence',
+      'worlds/lies',
+    ],
     lines: {
       judgeClaim: {
         "if (standing === 'held') return { kind: 'keep', because: 'held' };": '',
@@ -183,7 +190,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: '… even with the daemon dead',
-    tests: ['mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
+    tests: ['mirror/places', 'mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
     lines: {
       'schema/mirror/views.sql': {
         '  AND unixepoch()*1000 + 999 < images_verified_at + 1209600000;\n\nCREATE VIEW experience_images':
@@ -221,7 +228,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'Credits are taken as they are sent',
-    tests: ['sync/images', 'mirror/images', 'storefronts/images', 'upstream/decode'],
+    tests: ['upstream/decode', 'mirror/images', 'mirror/changes', 'sync/images', 'storefronts/images'],
     lines: {
       'ImageTable.replace': {
         'else if (row.credit !== credit && !hidden)': 'else if (row.credit !== credit && hidden)',
@@ -298,8 +305,8 @@ const kept: readonly Kept[] = [
         'if (this.#isWithin || !isPassing(causeOf(error)))': 'if (this.#isWithin || isPassing(causeOf(error)))',
       },
       boxes: {
-        'WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND':
-          'WHERE +max_latitude >= @south AND +min_latitude <= @north AND +max_longitude >= @west AND',
+        'WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east\n':
+          'WHERE +max_latitude >= @south AND +min_latitude <= @north AND +max_longitude >= @west AND +min_longitude <= @east\n',
       },
     },
   },
@@ -319,7 +326,7 @@ const kept: readonly Kept[] = [
       firstInstant: {
         'return Math.min(regular, Math.max(soonest, missed + (next(missed) - missed) / 2));': 'return regular;',
       },
-      wallClock: { 'if (first > from) return first;': 'if (first >= from) return first;' },
+      wallClock: { 'if (first > from) return first;': 'return first;' },
       watchFiles: { "await check(name, 'full', signal);": "await check(name, 'quick', signal);" },
     },
   },
@@ -533,7 +540,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A clock that jumps either way',
-    tests: ['domain/backoff', 'sync/clock', 'schedule', 'sync/failed-reads'],
+    tests: ['domain/backoff', 'sync/clock', 'schedule', 'sync/resync', 'sync/failed-reads'],
     lines: {
       recordFailure: {
         'const failures = record.failures + 1;': 'const failures = 1;',
@@ -557,7 +564,7 @@ const kept: readonly Kept[] = [
     lines: {
       judgeJump: { "if (agree(service, boot)) return { believe: 'boot', reason: 'wall-is-wrong' };": '' },
       isImplausible: { 'wall > last + longestDowntimeMs': 'wall > last + 9e15 * longestDowntimeMs' },
-      'Belief.look': { 'mayPrune: this.#ready && doubt === null &&': 'mayPrune: this.#ready &&' },
+      'Belief.look': { 'doubt === null && since >= quietMs': 'doubt === null' },
     },
   },
   {
@@ -770,7 +777,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'No person can be found in what was searched for in vain',
-    tests: ['domain/week', 'inbox/searches'],
+    tests: ['domain/week', 'inbox/searches', 'commands/report'],
     lines: {
       fewestSearches: { 'fewestSearches = 5': 'fewestSearches = 1' },
       fruitlessWords: { "words.includes('@') ||": '', '?? []).length > 4': '?? []).length > 40' },
@@ -810,7 +817,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: "A storefront's token opens the storefront interface",
-    tests: ['admin/doors', 'config/secrets'],
+    tests: ['admin/reads', 'admin/doors', 'config/secrets'],
     lines: {
       storefrontRefusal: {
         'if (given !== undefined && isRead && public_key !== null': 'if (given !== undefined && public_key !== null',
