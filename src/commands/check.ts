@@ -79,9 +79,9 @@ export function checkCommand(io: Io): Command {
 
 /** Asks the service and stores the answer, where no daemon runs. */
 async function checkHere(mirroring: Mirroring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
-  await using ports = checkPorts(mirroring);
-  refuseDates(ports, { date: question.date });
-  return await checkBeforeOrder(ports, question, signal);
+  await using desk = checkPorts(mirroring);
+  refuseDates(desk, { date: question.date });
+  return await checkBeforeOrder(desk, question, signal);
 }
 
 function questionOf(

@@ -146,9 +146,9 @@ export async function assemble(
   { secrets }: LoadedConfig,
   { stopping, counts, jobs = jobsOf }: AssemblyOptions,
 ): Promise<Daemon> {
-  const { config, inbox, ports, limiter, files, writer } = mirroring;
-  const { clock } = ports;
-  const failures = new FileFailures(files, writer, ports);
+  const { config, inbox, sync, limiter, files, writer } = mirroring;
+  const { clock } = sync;
+  const failures = new FileFailures(files, writer, sync);
   // Started before the rest, so that it ends after it: the daemon's last changes are published too.
   const publishing = await startPublishing(mirroring, secrets.database_url);
   stack.use(publishing);
@@ -161,16 +161,16 @@ export async function assemble(
     stopping,
     failures,
     doubts: new DoubtedService(mirroring),
-    snapshots: keepSnapshots({ ...ports, attempts: attemptsOf(mirroring, 'snapshot') }, config.snapshot),
+    snapshots: keepSnapshots({ ...sync, attempts: attemptsOf(mirroring, 'snapshot') }, config.snapshot),
     backups: keepBackups(
-      { ...ports, inbox, attempts: attemptsOf(mirroring, 'backup'), drills: attemptsOf(mirroring, 'restore-drill') },
+      { ...sync, inbox, attempts: attemptsOf(mirroring, 'backup'), drills: attemptsOf(mirroring, 'restore-drill') },
       config.backup,
     ),
     checks,
     images,
-    audits: auditsOf(ports),
+    audits: auditsOf(sync),
     fruitless: fruitlessSearches(inbox, clock),
-    floods: watchChecks(ports, () => limiter.state()),
+    floods: watchChecks(sync, () => limiter.state()),
     conditions: new ConditionWatch(mirroring),
     publishing,
     receiving,

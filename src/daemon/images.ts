@@ -24,7 +24,7 @@ const deadlineMs = 120_000;
 const maxBytes = 20 * 1024 ** 2;
 
 /** Connects the client of the image host. It has no access to the service's key, limiter or budget. */
-export function keepImageFiles({ machine, config, ports }: Mirroring): ImageFiles {
+export function keepImageFiles({ machine, config, sync }: Mirroring): ImageFiles {
   const { files, directory, sizes, hosts, disk } = config.images;
   const { addresses, requests_per_second, at_once } = machine.network.imageHost;
   const host = createImageHost({
@@ -34,20 +34,20 @@ export function keepImageFiles({ machine, config, ports }: Mirroring): ImageFile
     deadline_ms: deadlineMs,
     requests_per_second,
     concurrency: 4,
-    clock: ports.clock,
+    clock: sync.clock,
   });
   const filePorts: ImageFilePorts = {
-    ...ports,
-    directory: imageDirectory(directory, ports.entropy),
-    fetching: files ? { sizes, disk, host, room: imageRoom(ports.mirror, disk), at_once } : null,
+    ...sync,
+    directory: imageDirectory(directory, sync.entropy),
+    fetching: files ? { sizes, disk, host, room: imageRoom(sync.mirror, disk), at_once } : null,
   };
   return {
     fetch: async (signal) => {
       const { stored, unchanged, failed } = await fetchImageFiles(filePorts, signal);
-      if (stored + unchanged + failed > 0) ports.log.info({ stored, unchanged, failed }, 'image files fetched');
+      if (stored + unchanged + failed > 0) sync.log.info({ stored, unchanged, failed }, 'image files fetched');
     },
-    maintain: (signal) => logDirectoryFailure(ports.log, () => maintainImageFiles(filePorts, signal)),
-    sweep: () => logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts)),
+    maintain: (signal) => logDirectoryFailure(sync.log, () => maintainImageFiles(filePorts, signal)),
+    sweep: () => logDirectoryFailure(sync.log, () => sweepImageFiles(filePorts)),
     [Symbol.asyncDispose]: () => host[Symbol.asyncDispose](),
   };
 }

@@ -27,8 +27,8 @@ const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
  */
 export function jobsOf(daemon: Unscheduled): Job[] {
   const { snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = daemon;
-  const { config, ports, mirror, inbox, files, writer, watch, subscriptions, conditions, status } = daemon;
-  const { clock, refusals } = ports;
+  const { config, sync, mirror, inbox, files, writer, watch, subscriptions, conditions, status } = daemon;
+  const { clock, refusals } = sync;
   /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? reactsOnly : {};
   const copying = receiving?.copying ?? null;
@@ -48,7 +48,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: minute,
       needs: ['inbox'],
       ...reactsOnly,
-      run: async () => witnessFeed(mirror, inbox, ports.log),
+      run: async () => witnessFeed(mirror, inbox, sync.log),
     },
     { name: 'receiver', every: minute, needs: writes, ...receives, run: async () => receiving?.maintain() },
     // Copies what other instances received. The leader's own deliveries are copied at once.
@@ -63,8 +63,8 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: [...writes, 'time'],
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => (mirror.schedule.targets.replannedTo() === null ? surveyDueAt(ports) : clock.now()),
-      run: (signal) => runChores(ports, signal),
+      workAt: () => (mirror.schedule.targets.replannedTo() === null ? surveyDueAt(sync) : clock.now()),
+      run: (signal) => runChores(sync, signal),
     },
     {
       name: 'offers',
@@ -78,7 +78,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       name: 'categories',
       every: hour,
       needs: [...writes, 'certain-time'],
-      run: (signal) => reassignCategories(ports, signal),
+      run: (signal) => reassignCategories(sync, signal),
     },
     // Before the sync cycle, because it measures the data shown until then.
     {
@@ -97,7 +97,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: [...writes, 'time'],
       workAt: () => (refusals.keyRefused() !== null && mirror.changes.isPassOpen() ? clock.now() : null),
       run: async () => {
-        if (refusals.keyRefused() !== null) completePass(ports);
+        if (refusals.keyRefused() !== null) completePass(sync);
       },
     },
     {
@@ -230,21 +230,21 @@ export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null
 }
 
 /** Returns the job that reads all due records, and ends the sync cycle in the change feed. */
-function passJob({ config, ports, mirror, writer }: Mirroring): Job {
+function passJob({ config, sync, mirror, writer }: Mirroring): Job {
   return {
     name: 'pass',
     every: second,
     needs: [...writes, 'time', 'key'],
     asks_service: true,
     // Also while the key is refused: due records stay due.
-    workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.schedule.records.nextDueAt(null)),
+    workAt: () => (mirror.changes.isPassOpen() ? sync.clock.now() : mirror.schedule.records.nextDueAt(null)),
     run: async (signal) => {
-      const result = await runSyncCycle(ports, config.budget.concurrency, {
+      const result = await runSyncCycle(sync, config.budget.concurrency, {
         job_id: null,
         signal,
         mayBulk: () => !writer.isLow,
       });
-      if (result.stored + result.failed > 0) ports.log.info({ ...result }, 'pass ended');
+      if (result.stored + result.failed > 0) sync.log.info({ ...result }, 'pass ended');
       mirror.checkpoint(writer.isLow ? 'tight' : 'plenty');
     },
   };

@@ -10,11 +10,11 @@ const datesAtMost = 28;
 
 /** Reads the data that the page shows about a product; null: it is not mirrored. */
 export function productView(
-  ports: Ports,
+  sync: Ports,
   { feed, shown }: { readonly feed: ChangeFeed; readonly shown: ShownReads },
   product_id: number,
 ): ProductView | null {
-  const explanation = explainProduct(ports, product_id);
+  const explanation = explainProduct(sync, product_id);
   if (explanation === null) return null;
   return {
     explanation,

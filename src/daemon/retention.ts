@@ -17,7 +17,7 @@ const memoryMs = 90 * dayMs;
  * Returns the disk space that a flood of deliveries has used.
  */
 export function retentionJob(daemon: Unscheduled): Job {
-  const { config, ports, inbox, sharing, zones } = daemon;
+  const { config, sync, inbox, sharing, zones } = daemon;
   return {
     name: 'retention',
     every: hourMs,
@@ -28,8 +28,8 @@ export function retentionJob(daemon: Unscheduled): Job {
       prune(daemon);
       zones.look();
       await sharing?.deliveries
-        .prune(ports.clock.now() - config.retention.deliveries)
-        .catch((error: unknown) => ports.log.warn({ err: error }, 'old deliveries stay in the database'));
+        .prune(sync.clock.now() - config.retention.deliveries)
+        .catch((error: unknown) => sync.log.warn({ err: error }, 'old deliveries stay in the database'));
       while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
     },
   };
@@ -42,8 +42,8 @@ async function recordOnSale({ status, mirror }: Unscheduled): Promise<void> {
   mirror.transaction(() => mirror.status.onSale.record(counted));
 }
 
-function prune({ mirror, inbox, ports, config }: Unscheduled): void {
-  const now = ports.clock.now();
+function prune({ mirror, inbox, sync, config }: Unscheduled): void {
+  const now = sync.clock.now();
   const ago = (ms: number) => instant(now - ms);
   mirror.transaction(() => {
     const before = ago(config.retention.changes);

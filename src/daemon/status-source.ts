@@ -18,7 +18,7 @@ export interface MirrorCounts {
 }
 
 /** Counts in a separate thread. Disposing ends it. */
-export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts & AsyncDisposable {
+export function mirrorCounts({ mirror, files, sync }: Mirroring): MirrorCounts & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -29,7 +29,7 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
   // mirrored data.
   const ifLost = async (now: Instant) => (files.isWell('mirror') ? null : { ...shown(now), as_of: now });
   const atNow = async (ask: (now: Instant) => Promise<CountedStatus>) => {
-    const now = ports.clock.now();
+    const now = sync.clock.now();
     return (await ifLost(now)) ?? (await ask(now));
   };
   return {
@@ -50,7 +50,7 @@ export interface StatusOptions {
  */
 export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts }: StatusOptions): Daemon['status'] {
   const { snapshots, backups, receiving, conditions, publishing } = daemon;
-  const { mirror, inbox, files, limiter, ports, config, writer } = daemon;
+  const { mirror, inbox, files, limiter, sync, config, writer } = daemon;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     ...inbox.deliveries.bytes(),
@@ -59,13 +59,13 @@ export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const around = (status: CountedStatus): DaemonStatus => {
-    const now = ports.clock.now();
+    const now = sync.clock.now();
     const whole = {
       ...status,
       files: files.findings(),
       storage: writer.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
-      daemon: liveStatus(limiter, ports.refusals),
+      daemon: liveStatus(limiter, sync.refusals),
       inbox: inboxStatus(),
       jobs: jobs(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),

@@ -50,14 +50,14 @@ export async function walkLines(args: readonly string[]): Promise<Line[]> {
   ];
 }
 
-async function walked({ daemon: { ports, mirror } }: DaemonJobs): Promise<Walk> {
+async function walked({ daemon: { sync, mirror } }: DaemonJobs): Promise<Walk> {
   const db = new Database(mirror.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
-  const record = mirror.schedule.records.find({ ...walkKinds(ports.policy.extent).primary, product_id: 0 });
+  const record = mirror.schedule.records.find({ ...walkKinds(sync.policy.extent).primary, product_id: 0 });
   if (record === null) throw new Error('the list is not among the records');
   const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-  const own = { ...ports, upstream: ports.upstream.in('weekly'), progressed: () => undefined, commit };
+  const own = { ...sync, upstream: sync.upstream.in('weekly'), progressed: () => undefined, commit };
   const before = process.cpuUsage();
   const walk = await walkProducts(own, record, new AbortController().signal);
   if (walk.kind !== 'stored') throw new Error(`the walk ended as ${JSON.stringify(walk)}`);

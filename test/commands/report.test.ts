@@ -41,15 +41,15 @@ async function eventfulWeek() {
 }
 
 async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 'pictured' | 'gone', SandboxProduct>) {
-  const { ports, mirror, inbox } = harness.daemon;
+  const { sync, mirror, inbox } = harness.daemon;
   Object.assign(of.closed, { status: 'unavailable', reason: 'temporary_closure', title: hostile });
   of.dearer.price *= 2;
   const [image] = of.pictured.images.splice(0, 1);
   // A product off sale has to be said twice.
   for (const _ of ['once', 'twice']) {
     await harness.drive(harness.clock.sleep(hour));
-    requestResync(ports, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
-    await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
+    requestResync(sync, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
+    await harness.drive(runSyncCycle(sync, 4, { job_id: null, signal: new AbortController().signal }));
   }
   const by = { sent_at: harness.clock.now(), reason: 'requested' } as const;
   mirror.transaction(() => {

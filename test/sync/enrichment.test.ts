@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 
 it('what availability adds to a variant goes with the first read after its last date', async () => {
   await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
-  const { ports, mirror } = harness.daemon;
+  const { sync, mirror } = harness.daemon;
   const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;
   const timezone = mirror.catalogue.products.find(product_id)?.timezone ?? null;
@@ -37,7 +37,7 @@ it('what availability adds to a variant goes with the first read after its last 
     };
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
     const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-    const own = { ...ports, upstream: { availability: answer }, progressed: () => {}, commit } as unknown as SyncPorts;
+    const own = { ...sync, upstream: { availability: answer }, progressed: () => {}, commit } as unknown as SyncPorts;
     for (const record of mirror.schedule.records
       .ofProduct(product_id)
       .filter(({ resource }) => resource === 'availability'))
@@ -48,7 +48,7 @@ it('what availability adds to a variant goes with the first read after its last 
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(1);
   await harness.clock.advance(24 * 3_600_000);
   // A wall clock that is set is not believed: then no date would pass.
-  expect(Math.abs(ports.clock.now() - harness.clock.now())).toBeLessThan(1000);
+  expect(Math.abs(sync.clock.now() - harness.clock.now())).toBeLessThan(1000);
   await read('never', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(0);
 });

@@ -17,27 +17,27 @@ async function world(stack: AsyncDisposableStack) {
     ),
   );
   const { daemon, clock } = harness;
-  const { ports, mirror } = daemon;
-  const views = viewCounter(ports);
+  const { sync, mirror } = daemon;
+  const views = viewCounter(sync);
   const viewers = countCallers(clock);
   const seen = (products: readonly Partial<SeenProduct>[], caller: string | null = null) => {
     const whole = products.map((each) => ({ product_id: 0, date: null, count: 1, ...each }));
-    return countSeen({ ...ports, views, viewers }, { seen: whole, caller });
+    return countSeen({ ...sync, views, viewers }, { seen: whole, caller });
   };
   const dateIn = (days: number) => new Date(clock.now() + days * day).toISOString().slice(0, 10);
   const survey = async () => {
     const last = mirror.schedule.budget.demand();
     if (last !== null) mirror.transaction(() => mirror.schedule.budget.saveDemand(last, instant(0)));
-    await surveyDemand(ports, new AbortController().signal);
+    await surveyDemand(sync, new AbortController().signal);
   };
   const ids = mirror.catalogue.products.ids();
   const weigh = (product_id: number | undefined) => {
-    const found = explainProduct(ports, product_id ?? 0);
+    const found = explainProduct(sync, product_id ?? 0);
     if (found === null) throw new Error('no such product');
     const windows = found.records.filter(({ resource }) => resource === 'availability');
     return { ...found.weighed, weight: found.weight, windows: windows.map(({ weight }) => weight) };
   };
-  return { harness, ports, mirror, clock, ids, views, seen, survey, weigh, dateIn };
+  return { harness, sync, mirror, clock, ids, views, seen, survey, weigh, dateIn };
 }
 
 describe('what shoppers look at', () => {

@@ -24,7 +24,7 @@ const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
 /** Asks for everything, so that calls wait all the time. */
 function ask({ daemon }: VirtualHarness): void {
   const resources = ['products', 'checkout', 'variants', 'availability'] as const;
-  requestResync(daemon.ports, { resources: [...resources], product_ids: [], from: null, to: null });
+  requestResync(daemon.sync, { resources: [...resources], product_ids: [], from: null, to: null });
 }
 
 const liveFor = (harness: VirtualHarness, ms: number, step = second) =>

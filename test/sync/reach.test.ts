@@ -27,7 +27,7 @@ function failing({ explain, products, status }: VirtualHarness): string[] {
 }
 
 const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
-const key = ({ daemon }: VirtualHarness) => daemon.ports.refusals.keyRefused();
+const key = ({ daemon }: VirtualHarness) => daemon.sync.refusals.keyRefused();
 
 async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
   const shown = (await daemon.status.shown()).conditions;

@@ -47,9 +47,9 @@ function shownProduct(harness: VirtualHarness, city_id: number): number | undefi
 
 async function check(harness: VirtualHarness) {
   const { product_id, date, time, variant_id } = shown(harness);
-  await using ports = checkPorts(harness.daemon);
+  await using desk = checkPorts(harness.daemon);
   const asked = { product_id, date, time, variants: [{ variant_id, count: 1 }] };
-  return await harness.drive(checkBeforeOrder(ports, asked, never));
+  return await harness.drive(checkBeforeOrder(desk, asked, never));
 }
 
 describe('a new spelling that cannot be read', () => {
@@ -253,7 +253,7 @@ describe('a member that can be read, and that a person has to know of', () => {
     await harness.liveUntil(clock.now() + minute);
     expect(ending()).toMatchObject([{ resource: 'products', kept: 0 }]);
     const ids = sandbox.products().map(({ id }) => id);
-    daemon.mirror.transaction(() => askOwnReads(daemon.ports, ids, 'requested'));
+    daemon.mirror.transaction(() => askOwnReads(daemon.sync, ids, 'requested'));
     await harness.liveUntil(clock.now() + minute);
     expect(ending()).toEqual([]);
   });

@@ -333,7 +333,7 @@ const people = {
     const product_ids = world.harness.sandbox
       .products()
       .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
-    requestResync(daemon.ports, { resources: resyncResources, product_ids, from: null, to: null });
+    requestResync(daemon.sync, { resources: resyncResources, product_ids, from: null, to: null });
     world.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
   },
   rotate: async ({ world }) => {
@@ -352,17 +352,17 @@ const people = {
     world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
   'held approved': ({ world }) => {
-    const { ports, mirror } = world.harness.daemon;
+    const { sync, mirror } = world.harness.daemon;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
-    mirror.transaction(() => ports.evidence.decide(held.subject, 'approved'));
+    mirror.transaction(() => sync.evidence.decide(held.subject, 'approved'));
     world.seen('a hold was approved');
   },
   'held rejected': ({ world }) => {
-    const { ports, mirror } = world.harness.daemon;
+    const { sync, mirror } = world.harness.daemon;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
-    mirror.transaction(() => ports.evidence.decide(held.subject, 'rejected'));
+    mirror.transaction(() => sync.evidence.decide(held.subject, 'rejected'));
     world.seen('a hold was rejected');
   },
   check: async (scene) => {
@@ -421,7 +421,7 @@ const imageHost = {
   'killed among new images': (scene) => {
     const { harness } = scene.world;
     for (const product of harness.sandbox.products()) addImage(scene, product);
-    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    requestResync(harness.daemon.sync, { resources: ['products'], product_ids: [], from: null, to: null });
     scene.world.killAt(spread(300, scene.chance()));
   },
   'image host fails': ({ world: { harness, images }, chance, until }) => {

@@ -23,7 +23,7 @@ import type { LiveResult, SharedCall } from './live-call.ts';
 import { SharedReads } from './shared-reads.ts';
 import { type ViewCounter, viewCounter } from './views.ts';
 
-/** The ports of checks. Disposing ends the waiting checks, and writes the counts. */
+/** The sync of checks. Disposing ends the waiting checks, and writes the counts. */
 export interface CheckPorts extends Sync, AsyncDisposable {
   readonly sharedReads: SharedReads<CheckFindings>;
   readonly counter: CheckCounter;
@@ -36,23 +36,23 @@ export interface CheckPorts extends Sync, AsyncDisposable {
 }
 
 export function checkPorts({
-  ports: { upstream, ...ports },
+  sync: { upstream, ...sync },
   limiter,
 }: {
-  readonly ports: Ports;
+  readonly sync: Ports;
   readonly limiter: Limiter;
 }): CheckPorts {
-  const sharedReads = new SharedReads<CheckFindings>({ upstream, ...ports }, limiter);
-  const counter = checkCounter(ports);
-  const views = viewCounter(ports);
+  const sharedReads = new SharedReads<CheckFindings>({ upstream, ...sync }, limiter);
+  const counter = checkCounter(sync);
+  const views = viewCounter(sync);
   return {
-    ...ports,
+    ...sync,
     sharedReads,
     counter,
     prepared: new Map(),
-    callers: countCallers(ports.clock),
+    callers: countCallers(sync.clock),
     views,
-    viewers: countCallers(ports.clock),
+    viewers: countCallers(sync.clock),
     [Symbol.asyncDispose]: async () => {
       await sharedReads[Symbol.asyncDispose]();
       // Losing a second of counts, or a minute of views, must not keep the daemon from stopping.
@@ -87,48 +87,48 @@ const sharedMs = 100;
  * `unknown-product`, `currency-not-mirrored` or `unknown-variant` for questions that cannot be asked.
  */
 export async function checkBeforeOrder(
-  ports: CheckPorts,
+  sync: CheckPorts,
   question: CheckQuestion,
   signal: AbortSignal,
 ): Promise<CheckAnswer> {
   const { deadline_ms = deadline.usual, caller = null, ...same } = question;
   const id = JSON.stringify(same);
-  const known = ports.prepared.get(id);
-  const isFresh = known !== undefined && ports.clock.monotonic() - known.prepared_at < sharedMs;
-  const asked = isFresh ? known : prepare(ports, question, id);
+  const known = sync.prepared.get(id);
+  const isFresh = known !== undefined && sync.clock.monotonic() - known.prepared_at < sharedMs;
+  const asked = isFresh ? known : prepare(sync, question, id);
   if ('verdict' in asked) return asked;
-  const pays = caller !== null && ports.sharedReads.beginsCall(asked.key, deadline_ms);
-  if (pays && ports.callers.take(caller) === 'spent') return overLimit(ports, asked);
-  ports.prepared.set(id, asked);
-  ports.views.add(asked.key, 1);
+  const pays = caller !== null && sync.sharedReads.beginsCall(asked.key, deadline_ms);
+  if (pays && sync.callers.take(caller) === 'spent') return overLimit(sync, asked);
+  sync.prepared.set(id, asked);
+  sync.views.add(asked.key, 1);
   try {
-    const { call, result } = ports.sharedReads.join(asked.key, { deadline_ms, signal });
+    const { call, result } = sync.sharedReads.join(asked.key, { deadline_ms, signal });
     const { product_id, date, currency } = asked;
-    if (!call.shown.has(date)) call.shown.set(date, ports.mirror.checks.date(product_id, currency, date));
-    return conclude(ports, asked, call, await result);
+    if (!call.shown.has(date)) call.shown.set(date, sync.mirror.checks.date(product_id, currency, date));
+    return conclude(sync, asked, call, await result);
   } finally {
-    if (ports.prepared.get(id) === asked) ports.prepared.delete(id);
+    if (sync.prepared.get(id) === asked) sync.prepared.delete(id);
   }
 }
 
 /** Answers a caller that has used up its calls with the mirror's copy, without a call and without a verdict. */
-function overLimit(ports: CheckPorts, asked: Prepared): CheckAnswer {
+function overLimit(sync: CheckPorts, asked: Prepared): CheckAnswer {
   const { product_id, date, currency, tier } = asked;
-  ports.counter.add({ product_id, tier }, 'unanswered');
-  const day = ports.mirror.checks.date(product_id, currency, date);
-  const sale = ports.mirror.checks.saleState(product_id) ?? 'withdrawn';
-  return unansweredCheck(ports, asked, { day, sale }, 'caller-limit');
+  sync.counter.add({ product_id, tier }, 'unanswered');
+  const day = sync.mirror.checks.date(product_id, currency, date);
+  const sale = sync.mirror.checks.saleState(product_id) ?? 'withdrawn';
+  return unansweredCheck(sync, asked, { day, sale }, 'caller-limit');
 }
 
 /** Looks up the product and date of a question; answers directly if no call is needed. */
-function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Prepared | CheckAnswer {
-  const { mirror, clock, policy } = ports;
+function prepare(sync: CheckPorts, question: CheckQuestion, id: string): Prepared | CheckAnswer {
+  const { mirror, clock, policy } = sync;
   const { product_id, date, expect_price: price = null } = question;
   const product = mirror.catalogue.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);
   if (product === null || sale === null) throw notMirrored(product_id);
-  const currency = currencyOf(ports, question);
-  refuseUnknownVariants(ports, question);
+  const currency = currencyOf(sync, question);
+  refuseUnknownVariants(sync, question);
   const own = policy.of(product.category);
   const where = windowOfDate(own.extent.windows, { timezone: product.timezone, date, now: clock.now() });
   const asked = {
@@ -140,39 +140,34 @@ function prepare(ports: CheckPorts, question: CheckQuestion, id: string): Prepar
     wanted: wantedOf(question),
     expected: price?.amount ?? null,
   };
-  if (sale === 'withdrawn') return withoutDates(ports, asked, sale, 'withdrawn');
-  if (where.kind === 'past') return withoutDates(ports, asked, sale, 'date-past');
-  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutDates(ports, asked, sale, 'time-past');
-  if (where.kind === 'beyond') return withoutDates(ports, asked, sale, 'outside-horizon');
+  if (sale === 'withdrawn') return withoutDates(sync, asked, sale, 'withdrawn');
+  if (where.kind === 'past') return withoutDates(sync, asked, sale, 'date-past');
+  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutDates(sync, asked, sale, 'time-past');
+  if (where.kind === 'beyond') return withoutDates(sync, asked, sale, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
-  if (mirror.schedule.records.find(key) === null) return withoutDates(ports, asked, sale, 'outside-horizon');
+  if (mirror.schedule.records.find(key) === null) return withoutDates(sync, asked, sale, 'outside-horizon');
   return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
 /** Returns the answer, computed once for all callers that asked the same question of one read. */
-function conclude(
-  ports: CheckPorts,
-  asked: Prepared,
-  call: SharedCall<CheckFindings>,
-  result: LiveResult,
-): CheckAnswer {
+function conclude(sync: CheckPorts, asked: Prepared, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
   const { product_id, date, id, tier } = asked;
   if (result.kind === 'unanswered') {
-    ports.counter.add({ product_id, tier }, 'unanswered');
-    return unansweredCheck(ports, asked, { day: call.shown.get(date) ?? null, sale: call.sale }, result.reason);
+    sync.counter.add({ product_id, tier }, 'unanswered');
+    return unansweredCheck(sync, asked, { day: call.shown.get(date) ?? null, sale: call.sale }, result.reason);
   }
   if (result.kind === 'gone') {
     const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null, asked.minutes_passed);
     const now: OfferStanding = { sellable: false, reasons: [result.reason], price: null, time: null };
-    ports.counter.add({ product_id, tier }, rateCheck(shown, now));
-    return withoutDates(ports, asked, call.sale, result.reason, call.shown.get(date) ?? null);
+    sync.counter.add({ product_id, tier }, rateCheck(shown, now));
+    return withoutDates(sync, asked, call.sale, result.reason, call.shown.get(date) ?? null);
   }
   const known = call.found.get(id);
-  const found = known ?? compare(ports, asked, call, result);
+  const found = known ?? compare(sync, asked, call, result);
   call.found.set(id, found);
   if (known === undefined && found.rating !== null && found.rating !== 'right' && found.rating !== 'unknown')
-    ports.log.info({ product_id, date, mirror: found.rating }, 'a live check found the mirror outdated');
-  if (found.rating !== null) ports.counter.add({ product_id, tier }, found.rating);
+    sync.log.info({ product_id, date, mirror: found.rating }, 'a live check found the mirror outdated');
+  if (found.rating !== null) sync.counter.add({ product_id, tier }, found.rating);
   return found.answer;
 }
 

@@ -73,16 +73,16 @@ export function countViews(mirror: Mirror, { product_id, part }: Window, more: n
 
 /** Counts the views of shoppers. A date that is past, or later than the mirrored dates, counts for its product alone. */
 export function countSeen(
-  ports: Sync & { readonly views: ViewCounter; readonly viewers: Callers },
+  sync: Sync & { readonly views: ViewCounter; readonly viewers: Callers },
   { seen, caller }: SeenReport,
 ): SeenCounted {
   const all = seen.reduce((sum, { count }) => sum + count, 0);
-  if (caller !== null && ports.viewers.take(caller) === 'spent') return { counted: 0, ignored: all };
+  if (caller !== null && sync.viewers.take(caller) === 'spent') return { counted: 0, ignored: all };
   let counted = 0;
   for (const { product_id, date, count } of seen) {
-    if (!ports.mirror.catalogue.products.isVisible(product_id)) continue;
+    if (!sync.mirror.catalogue.products.isVisible(product_id)) continue;
     counted += count;
-    ports.views.add({ product_id, part: date === null ? noDate : partOf(ports, product_id, date) }, count);
+    sync.views.add({ product_id, part: date === null ? noDate : partOf(sync, product_id, date) }, count);
   }
   return { counted, ignored: all - counted };
 }

@@ -46,8 +46,8 @@ const noRoomMs = 60_000;
  * Decides which files are wanted, and removes those that may no longer exist (withdrawn, expired, of another size),
  * even while nothing is fetched. Run once a minute.
  */
-export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<void> {
-  const { mirror, clock, fetching, log } = ports;
+export async function maintainImageFiles(sync: ImageFilePorts, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, fetching, log } = sync;
   const table = mirror.catalogue.imageFiles;
   const sizes = fetching?.sizes ?? null;
   // Nothing is fetched, and no earlier file is left.
@@ -61,28 +61,28 @@ export async function maintainImageFiles(ports: ImageFilePorts, signal: AbortSig
       if (sizes !== null) table.want(range, sizes, now);
       return table.drop(range, sizes, now);
     });
-    removeFiles(ports, unused);
+    removeFiles(sync, unused);
     removed += unused.length;
     after = range.last;
     await setImmediate();
   }
   mirror.transaction(() => table.confirm(clock.now()));
   if (removed > 0) log.info({ files: removed }, 'removed image files whose images may no longer be shown');
-  noteRoom(ports);
+  noteRoom(sync);
 }
 
 /**
  * Removes files that a kill left behind, and makes files due that a person removed. Run at the start and once an hour.
  */
-export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans: number; lost: number }> {
-  const { mirror, clock, directory, log } = ports;
+export async function sweepImageFiles(sync: ImageFilePorts): Promise<{ orphans: number; lost: number }> {
+  const { mirror, clock, directory, log } = sync;
   const table = mirror.catalogue.imageFiles;
   const expected = new Set(table.files());
   let orphans = 0;
   for await (const { kind, file } of directory.list()) {
     // Checked again: the file may have been kept since the listing.
     if (expected.delete(file) || (kind === 'final' && table.isUsed(file))) continue;
-    removeFiles(ports, [file]);
+    removeFiles(sync, [file]);
     orphans += 1;
   }
   const missing = [...expected].filter((file) => !directory.has(file));
@@ -93,8 +93,8 @@ export async function sweepImageFiles(ports: ImageFilePorts): Promise<{ orphans:
 }
 
 /** Fetches due files, a few hundred at most. When the signal aborts, resolves early with the result so far. */
-export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
-  const { mirror, clock, chance, fetching } = ports;
+export async function fetchImageFiles(sync: ImageFilePorts, signal: AbortSignal): Promise<ImagePass> {
+  const { mirror, clock, chance, fetching } = sync;
   const done = { stored: 0, unchanged: 0, failed: 0 };
   const due = (which: 'all' | 'kept', limit: number) => mirror.catalogue.imageFiles.due(clock.now(), which, limit);
   if (fetching === null || signal.aborted || due('all', 1).length === 0) return done;
@@ -110,13 +110,13 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
   const work = async () => {
     for (let next = queue.shift(); next !== undefined && !signal.aborted; next = queue.shift()) {
       const { row, chance: own } = next;
-      const given = { ...ports, chance: () => own };
+      const given = { ...sync, chance: () => own };
       if (resting.has(originOf(row.url)) || (row.file === null && room.isFull())) continue;
       const result = await fetchOne(given, { host: fetching.host, room }, row, signal).catch((error: unknown) => {
         if (signal.aborted) return null;
         if (!(error instanceof DirectoryFailed)) throw error;
-        if (error.full) return noteNoRoom(ports, row);
-        return noteFailure(ports, row, error.message, instant(retryAt(row.failures + 1, own, clock.now())));
+        if (error.full) return noteNoRoom(sync, row);
+        return noteFailure(sync, row, error.message, instant(retryAt(row.failures + 1, own, clock.now())));
       });
       if (result === null) return;
       if (typeof result === 'object') resting.add(result.resting);
@@ -130,12 +130,12 @@ export async function fetchImageFiles(ports: ImageFilePorts, signal: AbortSignal
 }
 
 async function fetchOne(
-  ports: ImageFilePorts,
+  sync: ImageFilePorts,
   { host, room }: { host: ImageHost; room: Room },
   row: ImageFile,
   signal: AbortSignal,
 ): Promise<keyof ImagePass | { readonly resting: string }> {
-  const { mirror, clock, chance, log, directory } = ports;
+  const { mirror, clock, chance, log, directory } = sync;
   const table = mirror.catalogue.imageFiles;
   await using incoming = lazily(() => directory.begin());
   const outcome = await host.get(row.url, row.file === null ? null : row, incoming, signal);
@@ -150,19 +150,19 @@ async function fetchOne(
       mirror.transaction(() => table.unchanged(row, verified.sent_at, instant(recheckAt(chance(), now))));
       return 'unchanged';
     case 'gone':
-      return noteGone(ports, row, verified.sent_at);
+      return noteGone(sync, row, verified.sent_at);
     case 'refused':
-      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, instant(refusedAgainAt(chance(), now)));
+      return noteFailure(sync, row, `${verified.code}: ${verified.message}`, instant(refusedAgainAt(chance(), now)));
     case 'failed': {
       const again = retryAt(row.failures + 1, chance(), now);
-      return noteFailure(ports, row, `${verified.code}: ${verified.message}`, instant(again));
+      return noteFailure(sync, row, `${verified.code}: ${verified.message}`, instant(again));
     }
     case 'whole': {
       const { file, bytes } = verified.stored;
       if (!directory.has(file) && !room.take(bytes)) {
         // The file stays due, and comes first when there is room again.
         if (row.file === null) return 'failed';
-        return noteFailure(ports, row, 'disk: images.disk is used up', instant(refusedAgainAt(chance(), now)));
+        return noteFailure(sync, row, 'disk: images.disk is used up', instant(refusedAgainAt(chance(), now)));
       }
       let unused: readonly string[] = [];
       await incoming.keep(file, () => {
@@ -170,7 +170,7 @@ async function fetchOne(
       });
       // Checked again: another image with the same content may have been kept since.
       removeFiles(
-        ports,
+        sync,
         unused.filter((each) => !table.isUsed(each)),
       );
       return 'stored';
@@ -208,18 +208,18 @@ function noteNoRoom({ mirror, clock, log }: ImageFilePorts, row: ImageFile): { r
  * Records an image that its host has withdrawn: hides it at once, and makes the read due that shows whether the product
  * still has it.
  */
-function noteGone(ports: ImageFilePorts, row: ImageFile, sent_at: Instant): 'failed' {
-  const { mirror, clock, chance, log } = ports;
+function noteGone(sync: ImageFilePorts, row: ImageFile, sent_at: Instant): 'failed' {
+  const { mirror, clock, chance, log } = sync;
   const now = clock.now();
   const { product_id, image_key, size } = row;
   const unused = mirror.transaction(() => {
-    askForImages(ports, [product_id], 'suspicion');
+    askForImages(sync, [product_id], 'suspicion');
     mirror.catalogue.images.doubt({ product_id, image_key }, sent_at);
     const detail = { image_keys: [image_key] };
     mirror.changes.add({ product_id, kind: 'images_changed', detail }, { sent_at, reason: 'suspicion' });
     return mirror.catalogue.imageFiles.gone(row, sent_at, instant(refusedAgainAt(chance(), now)));
   });
-  removeFiles(ports, unused);
+  removeFiles(sync, unused);
   log.warn({ product_id, image_key, size }, 'an image has vanished from its host: hidden until a read confirms it');
   return 'failed';
 }
@@ -238,8 +238,8 @@ function verify({ inspected, bytes, checksum, sent_at, etag, last_modified }: Re
 }
 
 /** Records whether files wait for room. */
-function noteRoom(ports: ImageFilePorts): void {
-  const { mirror, clock, log, fetching } = ports;
+function noteRoom(sync: ImageFilePorts): void {
+  const { mirror, clock, log, fetching } = sync;
   const now = clock.now();
   const products =
     fetching === null || !fetching.room.measure().isFull() ? 0 : mirror.catalogue.imageFiles.waitingProducts(now);

@@ -83,15 +83,15 @@ const firstLookMs = 30 * 60_000;
 
 /** Reads one window of a product's dates because it is due. Without an answer the record has failed. */
 export async function refreshAvailability(
-  ports: SyncPorts,
+  sync: SyncPorts,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  if (record.due_reason === 'likely-changed' && postponeIfNotWorth(ports, record) === 'postponed')
+  if (record.due_reason === 'likely-changed' && postponeIfNotWorth(sync, record) === 'postponed')
     return { kind: 'postponed' };
-  const read = await readAvailability(ports, record, { signal, commit: ports.commit });
-  if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(ports, record);
-  if (read.kind !== 'stored') return settleFailure(ports, record, read, signal);
+  const read = await readAvailability(sync, record, { signal, commit: sync.commit });
+  if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(sync, record);
+  if (read.kind !== 'stored') return settleFailure(sync, record, read, signal);
   if (read.kept) return { kind: 'postponed' };
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
@@ -103,22 +103,22 @@ export async function refreshAvailability(
 }
 
 /** Records a wrong-range answer: it says nothing about the requested dates, only that the product is on sale. */
-function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
-  const { mirror, clock } = ports;
+function answeredAstray(sync: SyncPorts, record: RecordFacts): void {
+  const { mirror, clock } = sync;
   mirror.transaction(() => {
     const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
     mirror.schedule.records.astray(record, instant(record.unanswered_at ?? clock.now()));
-    release(ports, record, { sent_at: clock.now(), off_before });
+    release(sync, record, { sent_at: clock.now(), off_before });
   });
 }
 
 /** Reads one window of a product's dates. */
 export function readAvailability(
-  ports: SyncPorts,
+  sync: SyncPorts,
   record: RecordFacts,
   options: ReadOptions,
 ): Promise<AvailabilityRead> {
-  return new WindowRead(ports, record, options).run();
+  return new WindowRead(sync, record, options).run();
 }
 
 /**
@@ -128,7 +128,7 @@ export function readAvailability(
  * status doubtful.
  */
 class WindowRead {
-  readonly #ports: SyncPorts;
+  readonly #sync: SyncPorts;
   readonly #record: RecordFacts;
   readonly #options: ReadOptions;
   readonly #product: KnownProduct;
@@ -159,14 +159,14 @@ class WindowRead {
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
   #look: Due | null = null;
 
-  constructor(ports: SyncPorts, record: RecordFacts, options: ReadOptions) {
-    const { mirror, clock, policy, answerLengths } = ports;
+  constructor(sync: SyncPorts, record: RecordFacts, options: ReadOptions) {
+    const { mirror, clock, policy, answerLengths } = sync;
     const { product_id, edition: currency, part, fetched_at } = record;
     const product = mirror.catalogue.products.find(product_id);
     const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
     if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
     const { from, to, today } = window;
-    this.#ports = ports;
+    this.#sync = sync;
     this.#record = record;
     this.#options = options;
     this.#product = product;
@@ -192,7 +192,7 @@ class WindowRead {
 
   /** Makes a request, and stores its answer. Returns the result if that ends the read; null: it goes on. */
   async #ask(request: WindowRequest): Promise<AvailabilityRead | null> {
-    const { upstream, clock, policy } = this.#ports;
+    const { upstream, clock, policy } = this.#sync;
     const { product_id, edition: currency } = this.#record;
     const { signal, begins } = this.#options;
     const { wanted, asked } = request;
@@ -212,14 +212,14 @@ class WindowRead {
         ...this.#stored(said.sent_at),
         changed: false,
         noticed: [],
-        ...(await notOnSale(this.#ports, this.#record, said)),
+        ...(await notOnSale(this.#sync, this.#record, said)),
       };
     }
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged')
       return this.#requests.noAnswer(request) === 'failed' ? reading : null;
     const answer = reading.kind === 'read' ? reading.value : null;
-    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(this.#ports, answer.named);
+    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(this.#sync, answer.named);
     const covered = this.#requests.judge(request, answer);
     if (covered.kind === 'capped-away') return cappedAway(covered.to);
     if (covered.kind === 'nothing') return null;
@@ -237,7 +237,7 @@ class WindowRead {
 
   /** Returns the failure of an answer in which too much cannot be read any more; null: it can be used. */
   async #lostOf(reading: Reading<AvailabilityAnswer>): Promise<UnreadFailure | null> {
-    const { evidence, mirror, clock } = this.#ports;
+    const { evidence, mirror, clock } = this.#sync;
     const answered_at = reading.kind === 'unchanged' ? reading.sent_at : offSaleAt(reading, clock);
     if (reading.kind !== 'read' && answered_at === null) return null;
     const record = this.#record;
@@ -258,7 +258,7 @@ class WindowRead {
     const { commit, confirmed, late } = this.#options;
     const { sent_at } = reading;
     const same = reading.kind === 'unchanged';
-    if (same && confirmed !== undefined && isStored(reading, this.#ports.mirror.schedule.records.find(this.#record)))
+    if (same && confirmed !== undefined && isStored(reading, this.#sync.mirror.schedule.records.find(this.#record)))
       confirmed(sent_at);
     const dates = same ? null : { from, answer: reading.value };
     return commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
@@ -270,19 +270,19 @@ class WindowRead {
     { dates, still, asked }: Extract<Covered, { kind: 'some' }> & { readonly asked: Dates },
     hasAll: boolean,
   ): 'stored' | 'kept' | 'superseded' {
-    const { mirror } = this.#ports;
+    const { mirror } = this.#sync;
     const [record, requests] = [this.#record, this.#requests];
     const { sent_at } = reading;
     const current = mirror.schedule.records.find(record);
     // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
     if (reading.kind === 'unchanged' && !isStored(reading, current)) return 'superseded';
-    if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#ports, asked, dates.to);
+    if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#sync, asked, dates.to);
     const isLast = requests.endsWith(still);
     const answer = reading.kind === 'read' ? reading.value : null;
     const by = { sent_at, withdraws: isLast && this.#look === null, earlier: this.#counted };
-    const verdict = judgeDates(this.#ports, record, dates, answer, by);
+    const verdict = judgeDates(this.#sync, record, dates, answer, by);
     if (verdict.kind === 'keep') {
-      settleKept(this.#ports, record, { sent_at, cadence: this.#window.every, due: verdict.next });
+      settleKept(this.#sync, record, { sent_at, cadence: this.#window.every, due: verdict.next });
       return 'kept';
     }
     this.#sent_at ??= sent_at;
@@ -299,7 +299,7 @@ class WindowRead {
     this.#noticed.push(...noticed);
     if (reading.kind === 'read') reading.stored?.(changed);
     if (record.due_reason === 'live-check') this.#applyElsewhere(reading, dates, noticed);
-    if (this.#product.sale_status === 'disabled') doubtSaleStatus(this.#ports, record.product_id);
+    if (this.#product.sale_status === 'disabled') doubtSaleStatus(this.#sync, record.product_id);
     if (isLast) this.#settle(this.#sent_at, current);
     return 'stored';
   }
@@ -307,7 +307,7 @@ class WindowRead {
   /** Plans the next read although dates stay unanswered. */
   #giveUpRest(sent_at: Instant): void {
     const { job_id } = this.#record;
-    if (job_id !== null) this.#ports.mirror.schedule.jobs.giveUp(this.#record, job_id);
+    if (job_id !== null) this.#sync.mirror.schedule.jobs.giveUp(this.#record, job_id);
     this.#settle(sent_at);
   }
 
@@ -320,13 +320,13 @@ class WindowRead {
    * as off sale. Called when nothing is left to request.
    */
   #settle(sent_at: Instant, current?: RecordFacts | null): void {
-    const { mirror } = this.#ports;
-    const [ports, record, product, window] = [this.#ports, this.#record, this.#product, this.#window];
+    const { mirror } = this.#sync;
+    const [sync, record, product, window] = [this.#sync, this.#record, this.#product, this.#window];
     const { product_id, edition: currency } = record;
     const unanswered_at = this.#requests.unanswered.length === 0 ? null : instant(record.unanswered_at ?? sent_at);
     // Another read of the product may have been stored since this one was sent.
     const off_before = mirror.catalogue.products.datesOffAt(product_id);
-    const incoming = dueForMidnight(ports, record, product, window);
+    const incoming = dueForMidnight(sync, record, product, window);
     // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
     const again: Due | null =
       unanswered_at === null
@@ -334,7 +334,7 @@ class WindowRead {
         : { at: instant(sent_at + Math.max(leftOutRetryMs, sent_at - unanswered_at)), reason: 'retry' };
     const shows =
       this.#shows ?? mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
-    settleStored(ports, record, {
+    settleStored(sync, record, {
       sent_at,
       called_at: this.#called_at ?? sent_at,
       changed: this.#changed,
@@ -342,21 +342,21 @@ class WindowRead {
       body_hash: this.#body_hash,
       cadence: window.every,
       product,
-      sooner: soonest([again, incoming, this.#look, shows ? null : lookAtFirst(ports, record, sent_at)]),
+      sooner: soonest([again, incoming, this.#look, shows ? null : lookAtFirst(sync, record, sent_at)]),
       shows,
       times: this.#times,
       unanswered_at,
       current,
     });
-    planMovedDate(ports, record, window);
-    release(ports, record, { sent_at, off_before });
+    planMovedDate(sync, record, window);
+    release(sync, record, { sent_at, off_before });
   }
 
   #storeDays(
     reading: Answered,
     from: string,
   ): { readonly changed: boolean; readonly noticed: readonly string[]; readonly byRate: number } {
-    const { mirror, policy } = this.#ports;
+    const { mirror, policy } = this.#sync;
     const { product_id, edition: currency, part, due_reason: reason } = this.#record;
     const meta = this.#metaOf(reading, from);
     const { sent_at, now, today } = meta;
@@ -405,7 +405,7 @@ class WindowRead {
   }
 
   #metaOf({ sent_at, hash }: Answered, from: string): AnswerMeta {
-    const { clock, policy } = this.#ports;
+    const { clock, policy } = this.#sync;
     const { product_id, edition: currency, due_reason: reason } = this.#record;
     const { availability: tiers } = policy.of(this.#product.category).cadence;
     const [{ today }, readBefore, now] = [this.#window, this.#readBefore, clock.now()];
@@ -430,7 +430,7 @@ class WindowRead {
     if (fetched_at === null || fetched_at >= sent_at) return {};
     // The list has shown another price of the supplier since.
     if (signalOf(this.#product, instant(fetched_at), sent_at) !== null) return {};
-    const own = this.#ports.mirror.catalogue.products.supplierCurrency(product_id);
+    const own = this.#sync.mirror.catalogue.products.supplierCurrency(product_id);
     return own === null || own === currency ? {} : { mostRateMove: mostRateMove(sent_at - fetched_at) };
   }
 
@@ -439,7 +439,7 @@ class WindowRead {
    * difference would be noticed by a shopper, the dates in these currencies are read at once.
    */
   #applyElsewhere(reading: Answered, { from, to }: Dates, noticed: readonly string[]): void {
-    const { mirror, policy } = this.#ports;
+    const { mirror, policy } = this.#sync;
     const { product_id, edition, part } = this.#record;
     const read = { ...this.#metaOf(reading, from), readBefore: true };
     const sold = reading.kind === 'read' ? reading.value.days : new Map<string, DayForm>();

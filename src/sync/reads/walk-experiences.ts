@@ -8,27 +8,27 @@ import type { Refreshed } from '../records/settle.ts';
 import { dropMissing, walk } from './walk.ts';
 
 /** Walks the list of experiences, which name their products. Only a complete walk removes one. */
-export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy } = ports;
+export async function walkExperiences(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { upstream, mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.experiences;
-  return walk(ports, record, {
+  return walk(sync, record, {
     cadence,
     read: (page) => upstream.experiencePage(page, language, currency, signal),
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
-      pathAnswered(ports, 'experiences', sent_at);
+      pathAnswered(sync, 'experiences', sent_at);
       const read = {
         currency,
         sent_at,
         stale_at: instant(sent_at + cadence),
         reason: record.due_reason,
         isUsable: ({ experience_id, unread }: Experience, isRead: boolean) =>
-          ports.evidence.judgeUnread({ ...record, part: experience_id }, unread, { sent_at, isRead }) === null,
+          sync.evidence.judgeUnread({ ...record, part: experience_id }, unread, { sent_at, isRead }) === null,
       };
       return mirror.catalogue.experiences.store(entries, read);
     },
-    finished: (end) => dropMissing(ports, record, mirror.catalogue.experiences, end),
+    finished: (end) => dropMissing(sync, record, mirror.catalogue.experiences, end),
     signal,
   });
 }

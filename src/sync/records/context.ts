@@ -149,7 +149,7 @@ export interface RefusalJudge {
  */
 export type Commit = <Result>(work: () => Result, answer: 'changed' | 'same', late?: () => void) => Promise<Result>;
 
-/** The ports of refreshing a record: the service is called in the record's lane. */
+/** The sync of refreshing a record: the service is called in the record's lane. */
 export interface SyncPorts extends Sync {
   readonly upstream: ServiceReads;
   /** Called after each page of a walk, which may have made new records due. */

@@ -83,13 +83,13 @@ export function weightOfRecord(
  * another.
  */
 export function weighing(
-  ports: WeightPorts,
+  sync: WeightPorts,
   among: SurveyedInterest,
 ): (record: RecordKey & { readonly category: string | null }) => number {
   let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
   return (record) => {
     const { product_id } = record;
-    if (last?.product_id !== product_id) last = { product_id, weight: weighProduct(ports, record, among) };
+    if (last?.product_id !== product_id) last = { product_id, weight: weighProduct(sync, record, among) };
     return weightOfRecord(last.weight, record);
   };
 }
@@ -101,14 +101,14 @@ export const interestMemoryMs = 300 * 86_400_000;
 export const noDate = -1;
 
 /** Adds up the interest in all visible products. */
-export async function surveyInterest(ports: WeightPorts, signal: AbortSignal): Promise<SurveyedInterest> {
-  const { products } = ports.mirror.catalogue;
+export async function surveyInterest(sync: WeightPorts, signal: AbortSignal): Promise<SurveyedInterest> {
+  const { products } = sync.mirror.catalogue;
   const among = { products: products.count(), most: Number.MAX_VALUE };
   let [all, views, viewed, split] = [noInterest, 0, 0, [] as number[]];
   for (let after = -1; !signal.aborted; ) {
     const ids = products.idsAfter(after, slice);
     for (const product_id of ids) {
-      const product = weighProduct(ports, { product_id, category: null }, among);
+      const product = weighProduct(sync, { product_id, category: null }, among);
       all = addInterest(all, product.interest);
       split = addSplit(split, product.dated);
       views += product.views;

@@ -60,8 +60,8 @@ export async function liveThrough({ answer, path, value, scope }: Case): Promise
 
   const lines = log.lines().length;
   const change = replacing(harness, { answer, path, value, scope }, target);
-  requestResync(daemon.ports, { resources: [answered[answer].resync], product_ids: [], from: null, to: null });
-  await harness.drive(runSyncCycle(daemon.ports, 4, { job_id: null, signal: never }));
+  requestResync(daemon.sync, { resources: [answered[answer].resync], product_ids: [], from: null, to: null });
+  await harness.drive(runSyncCycle(daemon.sync, 4, { job_id: null, signal: never }));
 
   await harness.liveUntil(clock.now() + 2 * minute);
 
@@ -186,13 +186,13 @@ export async function membersOfWorld(): Promise<Member[]> {
     }
     return lied(method, address, body);
   };
-  requestResync(harness.daemon.ports, {
+  requestResync(harness.daemon.sync, {
     resources: ['products', 'checkout', 'variants', 'availability'],
     product_ids: [],
     from: null,
     to: null,
   });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
   return [...paths].flatMap(([answer, found]) => {
     const { added = [] } = answered[answer] as { added?: readonly string[] };
     return [...new Set([...found, ...added])].map((path) => ({ answer, path }));

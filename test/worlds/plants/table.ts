@@ -93,7 +93,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     edits: [
       {
         file: 'src/daemon/images.ts',
-        is: 'sweep: () => logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts)),',
+        is: 'sweep: () => logDirectoryFailure(sync.log, () => sweepImageFiles(filePorts)),',
         was: 'sweep: async () => {},',
       },
     ],
