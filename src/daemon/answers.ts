@@ -20,9 +20,7 @@ import { rowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
-import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
-import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { costOfResync, countListed, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
@@ -97,7 +95,7 @@ export function answersOf(
     return date;
   };
   const price = async (wanted: ResyncRequest) => {
-    const listed = await countListed({ ...sync, upstream: sync.upstream.in('fill') }, wanted, stopping);
+    const listed = await countListed(sync, 'fill', wanted, stopping);
     return costOfResync(sync, wanted, config.budget.requests_per_second, { listed });
   };
   const resync = async (wanted: ResyncRequest) => {
@@ -179,7 +177,7 @@ export function answersOf(
       },
       'POST /v1/check': async ({ body }, signal) => {
         refuseDates(sync, { date: body.date });
-        return await checkBeforeOrder(checks, body, signal);
+        return await checks.check(body, signal);
       },
       'POST /v1/search': async ({ body }) => {
         const found = await searches.search(body);
@@ -187,7 +185,7 @@ export function answersOf(
         return found;
       },
       'POST /v1/orders': ({ body }) => writer.by(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
-      'POST /v1/seen': ({ body }) => countSeen(checks, body),
+      'POST /v1/seen': ({ body }) => checks.views.seen(body),
       'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, found: [], ...(await price(wanted)) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => {

@@ -1,7 +1,7 @@
 import type { Backups } from '../backup/keep.ts';
 import type { Snapshots } from '../snapshot/snapshot.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
-import type { CheckPorts } from '../sync/checks/check.ts';
+import type { CheckDesk } from '../sync/checks/check.ts';
 import type { Audits } from '../sync/truth/audits.ts';
 import type { DoubtedService } from './conditions/doubts.ts';
 import type { ConditionWatch } from './conditions/watch.ts';
@@ -21,7 +21,7 @@ export interface Daemon extends Mirroring {
   readonly doubts: DoubtedService;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
-  readonly checks: CheckPorts;
+  readonly checks: CheckDesk;
   readonly images: ImageFiles;
   readonly audits: Audits;
   readonly fruitless: FruitlessSearches;

@@ -11,7 +11,7 @@ import { Attempts } from '../mirror/status/attempts.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { whyWaiting } from '../status/daemon-status.ts';
 import { statusLine } from '../status/status-line.ts';
-import { checkPorts } from '../sync/checks/check.ts';
+import { CheckDesk } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
 import { auditsOf } from '../sync/truth/audits.ts';
 import { answersOf, noReload, type Reload } from './answers.ts';
@@ -152,7 +152,7 @@ export async function assemble(
   // Started before the rest, so that it ends after it: the daemon's last changes are published too.
   const publishing = await startPublishing(mirroring, secrets.database_url);
   stack.use(publishing);
-  const checks = stack.use(checkPorts(mirroring));
+  const checks = stack.use(new CheckDesk(mirroring));
   const images = stack.use(keepImageFiles(mirroring));
   const receiving = await startReceiving(mirroring, secrets.receiver_secret, { stopping, failures });
   stack.use(receiving);

@@ -6,7 +6,7 @@ import { ZoneFiles } from '../files/zone-files.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { NotOffered } from '../mirror/schedule/offers.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { Sync } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createSync } from '../sync/sync.ts';
@@ -30,7 +30,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
   readonly writer: Writer;
   /** Chooses between the time zones of the machine and of the runtime. */
   readonly zones: ZoneFiles;
-  readonly sync: Ports;
+  readonly sync: Sync;
   readonly subscriptions: ManagedSubscriptions;
   /** Watches for a wrong clock of the machine, repairs stored instants and records the doubt. */
   readonly watch: ClockWatch;

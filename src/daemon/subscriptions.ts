@@ -4,7 +4,7 @@ import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallbackAddresses, ownTestToken } from '../inbox/addresses.ts';
 import type { Inbox } from '../inbox/inbox.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { Sync } from '../sync/records/context.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
 import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import type { ServiceAsker } from '../upstream/adapter/service-asker.ts';
@@ -20,7 +20,7 @@ import type { Sharing } from './sharing/sharing.ts';
 
 interface SubscriptionParts {
   readonly machine: Machine;
-  readonly sync: Ports;
+  readonly sync: Sync;
   readonly inbox: Inbox;
   readonly asker: ServiceAsker;
   readonly limiter: Limiter;

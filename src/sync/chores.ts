@@ -4,7 +4,7 @@ import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { surveyDemand } from './records/call-value.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
-import type { Ports } from './records/context.ts';
+import type { Sync } from './records/context.ts';
 import { replan, replanRest } from './records/replan.ts';
 import { repriceDates } from './records/reprice-dates.ts';
 
@@ -15,7 +15,7 @@ const slice = 200;
  * Housekeeping beside the reads: maintains the schedule, images near their limit, the price of a call, and coverage.
  * Run once a minute. Parts that run less often decide by stored instants.
  */
-export async function runChores(sync: Ports, signal: AbortSignal): Promise<void> {
+export async function runChores(sync: Sync, signal: AbortSignal): Promise<void> {
   readImagesNearLimit(sync);
   judgeNotices(sync);
   sync.evidence.look();
@@ -27,7 +27,7 @@ export async function runChores(sync: Ports, signal: AbortSignal): Promise<void>
 }
 
 /** Assigns products to categories from scratch, since sales and experiences may have changed them. Run every hour. */
-export async function reassignCategories(sync: Ports, signal: AbortSignal): Promise<void> {
+export async function reassignCategories(sync: Sync, signal: AbortSignal): Promise<void> {
   const { mirror, policy } = sync;
   if (policy.categories.length === 0) return;
   let after = allProducts.after;

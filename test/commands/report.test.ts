@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import type { WeekReport } from '../../src/domain/week/report.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { checkPorts } from '../../src/sync/checks/check.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -56,7 +55,7 @@ async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 
     mirror.changes.add({ product_id: of.gone.id, kind: 'product_withdrawn', detail: { reason: 'gone' } }, by);
   });
   const date = new Date(Date.now() + 20 * day).toISOString().slice(0, 10);
-  reportOrder(checkPorts(harness.daemon), {
+  reportOrder(harness.daemon.sync, {
     product_id: of.dearer.id,
     date,
     quantity: 2,

@@ -4,7 +4,7 @@ import { instant } from '../../src/clock.ts';
 import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { DeliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
@@ -63,12 +63,12 @@ it.each([
   [404, 'gone', 'not-found'],
 ] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
   await using harness = await filledHarness({ lean: true, products: 6, gone });
-  await using desk = checkPorts(harness.daemon);
+  await using desk = new CheckDesk(harness.daemon);
   const [product] = harness.sandbox.world.visible();
   if (product === undefined) throw new Error('no product');
   product.withdrawn = true;
   const question = { product_id: product.id, date: '2026-12-05' };
-  const answer = await harness.drive(checkBeforeOrder(desk, question, never));
+  const answer = await harness.drive(desk.check(question, never));
   expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
   expect(harness.products().includes(product.id)).toBe(true);
   if (gone === 410) return;
@@ -84,7 +84,7 @@ it.each([
   );
   using db = open(harness);
   db.prepare("INSERT OR REPLACE INTO _absence VALUES ('products', ?, 2, 0, 0, 'gone', 0)").run(product.id);
-  expect(await harness.drive(checkBeforeOrder(desk, question, never))).toMatchObject({ verdict: 'gone' });
+  expect(await harness.drive(desk.check(question, never))).toMatchObject({ verdict: 'gone' });
 });
 
 it.each(['flag', 'refuse'] as const)(

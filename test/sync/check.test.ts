@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -16,14 +16,14 @@ const date = '2026-12-05';
 async function filled(products = 6): Promise<
   AsyncDisposable & {
     harness: VirtualHarness;
-    desk: CheckPorts;
+    desk: CheckDesk;
     product: SandboxProduct;
     check(question?: Partial<CheckQuestion>, signal?: AbortSignal): Promise<CheckAnswer>;
     calls(): number;
   }
 > {
   const harness = await filledHarness({ products });
-  const desk = checkPorts(harness.daemon);
+  const desk = new CheckDesk(harness.daemon);
   const product = harness.sandbox.world
     .visible()
     .find((each) => each.slots > 2 && each.variants.length > 1 && soldOn(harness, each, date).length > 2);
@@ -34,7 +34,7 @@ async function filled(products = 6): Promise<
     desk,
     product,
     check: async (question = {}, signal = never) => {
-      const answer = await harness.drive(checkBeforeOrder(desk, { product_id: product.id, date, ...question }, signal));
+      const answer = await harness.drive(desk.check({ product_id: product.id, date, ...question }, signal));
       if (answer.verdict !== 'unknown') await desk.sharedReads.stored();
       return answer;
     },
@@ -47,7 +47,7 @@ async function filled(products = 6): Promise<
 }
 
 /** Resolves when the call for the window of that date was sent. */
-async function isSent({ desk, product }: { desk: CheckPorts; product: SandboxProduct }): Promise<void> {
+async function isSent({ desk, product }: { desk: CheckDesk; product: SandboxProduct }): Promise<void> {
   const key = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
   while (desk.sharedReads.waits(key)) await new Promise(setImmediate);
 }
@@ -176,7 +176,7 @@ describe('a check', () => {
     await harness.drive(harness.clock.sleep(midnight - 500 - harness.clock.now()));
     harness.sandbox.faults.add({ kind: 'delay', ms: 8000, path: `/${product.id}/availability` });
     const wait = { product_id: product.id, deadline_ms: 30_000 };
-    const others = [date, today].map((each) => checkBeforeOrder(desk, { ...wait, date: each }, never));
+    const others = [date, today].map((each) => desk.check({ ...wait, date: each }, never));
     await harness.drive(harness.clock.sleep(1000));
     expect(await test.check({ date: today })).toMatchObject({ verdict: 'gone', reasons: ['date-past'], now: null });
     withdraw(harness, product.id, harness.clock.now());
@@ -195,7 +195,7 @@ describe('single flight', () => {
       const { desk, product, harness } = test;
       const dates = [date, '2026-12-06', '2026-12-07'];
       const all = Array.from({ length: 10_000 }, (_, index) =>
-        checkBeforeOrder(desk, { product_id: product.id, date: dates[index % 3] ?? date }, never),
+        desk.check({ product_id: product.id, date: dates[index % 3] ?? date }, never),
       );
       const answers = await harness.drive(Promise.all(all));
       expect(answers.every(({ verdict, now }) => verdict !== 'unknown' && now !== null)).toBe(true);
@@ -212,7 +212,7 @@ describe('single flight', () => {
   it('sends the next call for a window after the one on its way was answered, or a second after it was sent', async () => {
     await using test = await filled();
     const { harness, desk, product } = test;
-    const ask = () => checkBeforeOrder(desk, { product_id: product.id, date }, never);
+    const ask = () => desk.check({ product_id: product.id, date }, never);
     const path = `/${product.id}/availability`;
     await harness.drive(harness.clock.sleep(5000));
     for (const [delay_ms, sentBy_ms] of [
@@ -238,8 +238,8 @@ describe('single flight', () => {
     const { harness, desk, product } = test;
     harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability` });
     const leaves = new AbortController();
-    const left = checkBeforeOrder(desk, { product_id: product.id, date }, leaves.signal);
-    const stays = checkBeforeOrder(desk, { product_id: product.id, date }, never);
+    const left = desk.check({ product_id: product.id, date }, leaves.signal);
+    const stays = desk.check({ product_id: product.id, date }, never);
     leaves.abort(new Error('closed the page'));
     await expect(left).rejects.toThrow('closed the page');
     expect((await harness.drive(stays)).verdict).toBe('holds');
@@ -247,7 +247,7 @@ describe('single flight', () => {
 
     // One is sent, and stored although nobody waits for it.
     const sent = new AbortController();
-    const alone = checkBeforeOrder(desk, { product_id: product.id, date }, sent.signal);
+    const alone = desk.check({ product_id: product.id, date }, sent.signal);
     await isSent(test);
     sent.abort(new Error('closed the page'));
     await expect(alone).rejects.toThrow();
@@ -330,7 +330,7 @@ describe('where the service does not answer', () => {
   it('closing ends all who wait', async () => {
     await using test = await filled();
     test.harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
-    const waiting = checkBeforeOrder(test.desk, { product_id: test.product.id, date }, never);
+    const waiting = test.desk.check({ product_id: test.product.id, date }, never);
     const closed = test.desk[Symbol.asyncDispose]();
     expect(await waiting).toMatchObject({ verdict: 'unknown', reasons: ['stopping'] });
     await closed;

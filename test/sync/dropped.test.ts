@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { makeDue } from '../fakes/planted.ts';
@@ -165,9 +165,9 @@ describe('own reads that are all refused', () => {
       });
       await lives(harness, 4 * hour);
       expect([missing(harness), bookable(harness), withheld(harness)]).toEqual([paths, before, []]);
-      await using desk = checkPorts(harness.daemon);
+      await using desk = new CheckDesk(harness.daemon);
       const asked = { product_id: product.id, date: '2026-11-30' };
-      const { verdict } = await harness.drive(checkBeforeOrder(desk, asked, new AbortController().signal));
+      const { verdict } = await harness.drive(desk.check(asked, new AbortController().signal));
       expect([verdict, bookable(harness)]).toEqual(['unknown', before]);
     },
   );

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
-import type { SyncPorts } from '../../src/sync/records/context.ts';
+import { ReadLane } from '../../src/sync/records/context.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
@@ -36,12 +36,12 @@ it('what availability adds to a variant goes with the first read after its last 
       rest: {},
     };
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
-    const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-    const own = { ...sync, upstream: { availability: answer }, progressed: () => {}, commit } as unknown as SyncPorts;
+    const upstream = { in: () => ({ availability: answer }) } as never;
+    const lane = new ReadLane({ ...sync, upstream }, 'near', async (work) => mirror.transaction(work));
     for (const record of mirror.schedule.records
       .ofProduct(product_id)
       .filter(({ resource }) => resource === 'availability'))
-      if (record.part === part) await refreshAvailability(own, record, never);
+      if (record.part === part) await refreshAvailability(lane, record, never);
   };
   for (const part of [1, 2]) await read('never', part);
   await read('today', 0);

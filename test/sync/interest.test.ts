@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { countCallers } from '../../src/sync/checks/callers.ts';
-import { countSeen, type SeenProduct, viewCounter } from '../../src/sync/checks/views.ts';
+import { type SeenProduct, ViewCounter } from '../../src/sync/checks/views.ts';
 import { surveyDemand } from '../../src/sync/records/call-value.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
@@ -18,11 +17,10 @@ async function world(stack: AsyncDisposableStack) {
   );
   const { daemon, clock } = harness;
   const { sync, mirror } = daemon;
-  const views = viewCounter(sync);
-  const viewers = countCallers(clock);
+  const views = new ViewCounter(sync);
   const seen = (products: readonly Partial<SeenProduct>[], caller: string | null = null) => {
     const whole = products.map((each) => ({ product_id: 0, date: null, count: 1, ...each }));
-    return countSeen({ ...sync, views, viewers }, { seen: whole, caller });
+    return views.seen({ seen: whole, caller });
   };
   const dateIn = (days: number) => new Date(clock.now() + days * day).toISOString().slice(0, 10);
   const survey = async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contradictedLook, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
@@ -150,10 +150,10 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await using harness = await filledHarness({ products: 6 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
-    await using desk = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const [date = ''] = bookable(harness, product.id);
     const check = async () => {
-      const answer = await harness.drive(checkBeforeOrder(desk, { product_id: product.id, date }, never));
+      const answer = await harness.drive(desk.check({ product_id: product.id, date }, never));
       await desk.sharedReads.stored();
       return answer;
     };

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { checkPorts } from '../../src/sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -21,7 +20,7 @@ async function filled() {
 }
 
 function tell({ daemon }: VirtualHarness, order: IdentifiedOrder, work?: Parameters<typeof countOnce>[3]) {
-  return countOnce(checkPorts(daemon), daemon.inbox.orders, order, work);
+  return countOnce(daemon.sync, daemon.inbox.orders, order, work);
 }
 
 function counted({ daemon }: VirtualHarness, { product_id }: IdentifiedOrder) {

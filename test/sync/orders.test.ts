@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/beliefs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -22,7 +22,7 @@ async function filled() {
     outcome: 'failed',
     code: 'variants_not_available',
   };
-  return { harness, product, failed, desk: checkPorts(harness.daemon), key: { ...of, product_id: product.id } };
+  return { harness, product, failed, desk: new CheckDesk(harness.daemon), key: { ...of, product_id: product.id } };
 }
 
 function rateOf({ daemon }: VirtualHarness, product_id: number): number {
@@ -53,10 +53,10 @@ it('the change that a failed order told of raises the volatility once, also when
   expect(rateOf(second, polled.product.id)).toBeCloseTo(before, 12);
   told.product.sold_out.add(date);
   polled.product.sold_out.add(date);
-  reportOrder(told.desk, told.failed);
+  reportOrder(told.desk.sync, told.failed);
   const raised = rateOf(first, told.product.id);
   expect(raised).toBeGreaterThan(before);
-  reportOrder(told.desk, told.failed);
+  reportOrder(told.desk.sync, told.failed);
   expect(rateOf(first, told.product.id)).toBe(raised);
   await first.drive(recheckOrder(told.desk, told.failed, never));
   await second.drive(recheckOrder(polled.desk, polled.failed, never));
@@ -69,11 +69,11 @@ it('orders are counted by what they say of the mirror, and nothing of them stand
   const { harness, product, failed, desk } = await filled();
   await using _ = harness;
   const { checks } = harness.daemon.mirror;
-  reportOrder(desk, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
-  reportOrder(desk, failed);
-  reportOrder(desk, { ...failed, time: '04:44', code: 'timeslot_not_available' });
-  reportOrder(desk, { ...failed, code: 'payment_declined' });
-  reportOrder(desk, { ...failed, code: null });
+  reportOrder(desk.sync, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
+  reportOrder(desk.sync, failed);
+  reportOrder(desk.sync, { ...failed, time: '04:44', code: 'timeslot_not_available' });
+  reportOrder(desk.sync, { ...failed, code: 'payment_declined' });
+  reportOrder(desk.sync, { ...failed, code: null });
   expect(checks.ofProduct(product.id)).toMatchObject([
     { tier: 'near', orders: 3, orders_wrong: 1, said_available: 1, tickets: 3, checks: 0, rate: 1 / 3 },
   ]);

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays, datesBetween, weekdayOf } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
-import type { SyncPorts } from '../../src/sync/records/context.ts';
+import { ReadLane } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -128,13 +128,13 @@ describe('a service that', () => {
 
   it('answers a check for other dates is believed in nothing', async () => {
     await using harness = await filledHarness({ products: 4 });
-    await using desk = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const [shown] = harness.rows<{ product_id: number; date: string }>(
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
     );
     if (shown === undefined) throw new Error('no date');
     harness.sandbox.setQuirks({ dates: 'shifted' });
-    expect(await harness.drive(checkBeforeOrder(desk, shown, never))).toMatchObject({
+    expect(await harness.drive(desk.check(shown, never))).toMatchObject({
       verdict: 'unknown',
       reasons: ['other-dates'],
       now: null,
@@ -202,9 +202,9 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
       );
       return { kind: 'read' as const, value, hash: `${runs}`, sent_at, bytes: 1 };
     };
-    const commit: SyncPorts['commit'] = async (work) => sync.mirror.transaction(work);
-    const own = { ...sync, upstream: { availability }, progressed: () => {}, commit } as unknown as SyncPorts;
-    await refreshAvailability(own, record, never);
+    const upstream = { in: () => ({ availability }) } as never;
+    const lane = new ReadLane({ ...sync, upstream }, 'near', async (work) => mirror.transaction(work));
+    await refreshAvailability(lane, record, never);
     expect(named.length).toBeLessThanOrEqual(6);
     // An answer without a date looks the same whatever it was an answer to.
     fc.pre(!/ignores|shifts/.test(how) || named[0] !== 0);

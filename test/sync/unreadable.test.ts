@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { askOwnReads } from '../../src/sync/records/deciding-reads.ts';
 import { noticedIn } from '../fakes/noticed.ts';
 import { makeDue } from '../fakes/planted.ts';
@@ -47,9 +47,9 @@ function shownProduct(harness: VirtualHarness, city_id: number): number | undefi
 
 async function check(harness: VirtualHarness) {
   const { product_id, date, time, variant_id } = shown(harness);
-  await using desk = checkPorts(harness.daemon);
+  await using desk = new CheckDesk(harness.daemon);
   const asked = { product_id, date, time, variants: [{ variant_id, count: 1 }] };
-  return await harness.drive(checkBeforeOrder(desk, asked, never));
+  return await harness.drive(desk.check(asked, never));
 }
 
 describe('a new spelling that cannot be read', () => {

@@ -9,9 +9,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
-import { checkBeforeOrder } from '../../src/sync/checks/check.ts';
 import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
-import { countSeen } from '../../src/sync/checks/views.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import type { Told } from './history.ts';
 import { plentyBytes, type World } from './world.ts';
@@ -83,7 +81,7 @@ async function ask({ world, told }: Scene, question: { product_id: number; date:
   const { daemon, clock } = world.harness;
   const asked_at = clock.now();
   const answer = await world.attempt(() =>
-    checkBeforeOrder(daemon.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
+    daemon.checks.check({ ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
       verdict: `refused: ${String(error.code)}`,
       reasons: [] as readonly string[],
     })),
@@ -408,7 +406,7 @@ const people = {
   seen: async (scene) => {
     const { daemon } = scene.world.harness;
     const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
-    await scene.world.attempt(() => Promise.resolve(countSeen(daemon.checks, { seen, caller: null })));
+    await scene.world.attempt(() => Promise.resolve(daemon.checks.views.seen({ seen, caller: null })));
   },
 } as const satisfies Record<string, Event>;
 

@@ -95,7 +95,7 @@ async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, 
   using place = elsewhereIfNew(loaded);
   await using mirroring = await openMirroring(machineFor(io), place.loaded);
   const { sync } = mirroring;
-  const listed = await countListed({ ...sync, upstream: sync.upstream.in('fill') }, request, io.signal);
+  const listed = await countListed(sync, 'fill', request, io.signal);
   printPrice(io, costOfResync(sync, request, loaded.config.budget.requests_per_second, { listed }), options);
 }
 

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { CheckPorts } from './check.ts';
+import type { Sync } from '../records/context.ts';
+import type { CheckDesk } from './check.ts';
 import { type OrderNoted, type OrderReport, orderAndRecheck, reportOrder } from './orders.ts';
 
 /** An order with the id under which it counts once. */
@@ -31,7 +32,7 @@ export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
  * `reportOrder`.
  */
 export function countOnce(
-  sync: CheckPorts,
+  sync: Sync,
   ledger: OrderLedger,
   order: IdentifiedOrder,
   work: (take: (() => number) | null) => OrderNoted = (take) => reportOrder(sync, order, take),
@@ -57,12 +58,12 @@ export function countOnce(
 
 /** Does the same as `countOnce` in a daemon, which reads the dates of a failed order again at once. */
 export function countOnceAndRecheck(
-  sync: CheckPorts,
+  desk: CheckDesk,
   ledger: OrderLedger,
   order: IdentifiedOrder,
   signal: AbortSignal,
 ): OrderCounted {
-  return countOnce(sync, ledger, order, (take) => orderAndRecheck(sync, order, signal, take));
+  return countOnce(desk.sync, ledger, order, (take) => orderAndRecheck(desk, order, signal, take));
 }
 
 /** Returns the whole report as one text, with the id, so that hashes of equal orders differ. */

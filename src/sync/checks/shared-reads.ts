@@ -2,7 +2,7 @@ import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import { type CommitTogether, commitTogether } from '../reads/commit.ts';
-import type { Ports, SyncPorts } from '../records/context.ts';
+import { ReadLane, type Sync } from '../records/context.ts';
 import { LiveCall, type LiveResult, type SharedCall, unanswered, type WaitLimits } from './live-call.ts';
 import { readLive } from './live-read.ts';
 
@@ -12,17 +12,18 @@ import { readLive } from './live-read.ts';
  * their conclusions from the answer. Disposing answers all waiters, and stores the answers received so far.
  */
 export class SharedReads<Found> implements AsyncDisposable {
-  readonly #sync: SyncPorts;
+  readonly #sync: Sync;
+  readonly #lane: ReadLane;
   readonly #limiter: Limiter;
   readonly #together: CommitTogether;
   /** The unfinished calls of each window, in the order in which they began. */
   readonly #calls = new Map<string, Set<LiveCall<Found>>>();
   #stopped = false;
 
-  constructor({ upstream, ...given }: Ports, limiter: Limiter) {
-    this.#together = commitTogether(given);
-    const { commit } = this.#together;
-    this.#sync = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };
+  constructor(sync: Sync, limiter: Limiter) {
+    this.#sync = sync;
+    this.#together = commitTogether(sync);
+    this.#lane = new ReadLane(sync, 'checkout', this.#together.commit);
     this.#limiter = limiter;
   }
 
@@ -107,7 +108,7 @@ export class SharedReads<Found> implements AsyncDisposable {
       [...calls].findLast(({ isInFlight }) => isInFlight),
       async (begun) => {
         try {
-          begun.settle(await readLive(this.#sync, this.#limiter, begun));
+          begun.settle(await readLive(this.#lane, this.#limiter, begun));
         } catch (error) {
           if (!begun.signal.aborted) this.#sync.log.error({ ...key, err: error }, 'a live read threw');
           begun.fail(error);

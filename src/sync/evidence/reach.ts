@@ -29,7 +29,7 @@ import { isList, resourceNames } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import { askMissing } from '../records/absence.ts';
-import type { Ports, RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
+import type { RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
 import { absenceReads, askDecidingReads } from '../records/deciding-reads.ts';
 import { prepareRecords } from '../records/prepare.ts';
 
@@ -46,7 +46,7 @@ type Probe = (signal: AbortSignal) => Promise<Outcome>;
  * the knowledge about the key, which the next refusal shows again. The knowledge about paths is stored.
  */
 export class Refusals implements RefusalJudge {
-  readonly #sync: Ports;
+  readonly #sync: Sync;
   readonly #probe: Probe;
   /**
    * The refusal that showed that the key is refused, its instant, and that of the last attempt (monotonic); null: the
@@ -63,7 +63,7 @@ export class Refusals implements RefusalJudge {
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<'key' | OptionalPath, Promise<Reach>>();
 
-  constructor(sync: Ports, probe: Probe) {
+  constructor(sync: Sync, probe: Probe) {
     this.#sync = sync;
     this.#probe = probe;
   }

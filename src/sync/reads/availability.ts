@@ -1,4 +1,4 @@
-import { type Instant, instant } from '../../clock.ts';
+import { type Clock, type Instant, instant } from '../../clock.ts';
 import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
 import { mostRateMove } from '../../domain/catalogue/converted-price.ts';
@@ -19,7 +19,7 @@ import type { Reading } from '../../upstream/reading.ts';
 import { type CountedDates, judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { signalOf } from '../records/beliefs.ts';
-import type { Commit, Sync, SyncPorts, UnreadFailure } from '../records/context.ts';
+import type { ReadLane, Sync, UnreadFailure } from '../records/context.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
@@ -50,10 +50,9 @@ export type AvailabilityRead =
     }
   | NoAnswer;
 
-/** The options of a read of a window: its signal, its commit, and callbacks, which only live reads need. */
+/** The options of a read of a window: its signal, and callbacks, which only live reads need. */
 interface ReadOptions {
   readonly signal: AbortSignal;
-  readonly commit: Commit;
   /** Called when the turn of a call has come, before it is sent. */
   readonly begins?: () => void;
   /** Called before waiting for the disk if the answer is the same as in the mirror. */
@@ -83,13 +82,14 @@ const firstLookMs = 30 * 60_000;
 
 /** Reads one window of a product's dates because it is due. Without an answer the record has failed. */
 export async function refreshAvailability(
-  sync: SyncPorts,
+  lane: ReadLane,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
+  const { sync } = lane;
   if (record.due_reason === 'likely-changed' && postponeIfNotWorth(sync, record) === 'postponed')
     return { kind: 'postponed' };
-  const read = await readAvailability(sync, record, { signal, commit: sync.commit });
+  const read = await readAvailability(lane, record, { signal });
   if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(sync, record);
   if (read.kind !== 'stored') return settleFailure(sync, record, read, signal);
   if (read.kept) return { kind: 'postponed' };
@@ -103,7 +103,7 @@ export async function refreshAvailability(
 }
 
 /** Records a wrong-range answer: it says nothing about the requested dates, only that the product is on sale. */
-function answeredAstray(sync: SyncPorts, record: RecordFacts): void {
+function answeredAstray(sync: Sync, record: RecordFacts): void {
   const { mirror, clock } = sync;
   mirror.transaction(() => {
     const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
@@ -113,12 +113,8 @@ function answeredAstray(sync: SyncPorts, record: RecordFacts): void {
 }
 
 /** Reads one window of a product's dates. */
-export function readAvailability(
-  sync: SyncPorts,
-  record: RecordFacts,
-  options: ReadOptions,
-): Promise<AvailabilityRead> {
-  return new WindowRead(sync, record, options).run();
+export function readAvailability(lane: ReadLane, record: RecordFacts, options: ReadOptions): Promise<AvailabilityRead> {
+  return new WindowRead(lane, record, options).run();
 }
 
 /**
@@ -128,7 +124,8 @@ export function readAvailability(
  * status doubtful.
  */
 class WindowRead {
-  readonly #sync: SyncPorts;
+  readonly #lane: ReadLane;
+  readonly #sync: Sync;
   readonly #record: RecordFacts;
   readonly #options: ReadOptions;
   readonly #product: KnownProduct;
@@ -159,13 +156,15 @@ class WindowRead {
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
   #look: Due | null = null;
 
-  constructor(sync: SyncPorts, record: RecordFacts, options: ReadOptions) {
+  constructor(lane: ReadLane, record: RecordFacts, options: ReadOptions) {
+    const { sync } = lane;
     const { mirror, clock, policy, answerLengths } = sync;
     const { product_id, edition: currency, part, fetched_at } = record;
     const product = mirror.catalogue.products.find(product_id);
     const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
     if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
     const { from, to, today } = window;
+    this.#lane = lane;
     this.#sync = sync;
     this.#record = record;
     this.#options = options;
@@ -186,13 +185,13 @@ class WindowRead {
     const sent_at = this.#sent_at;
     if (sent_at === null) return otherDates(this.#window, requests.astray());
     const { unanswered } = requests;
-    if (unanswered.length > 0) await this.#options.commit(() => this.#giveUpRest(sent_at), 'changed');
+    if (unanswered.length > 0) await this.#lane.commit(() => this.#giveUpRest(sent_at), 'changed');
     return { ...this.#stored(sent_at), unanswered };
   }
 
   /** Makes a request, and stores its answer. Returns the result if that ends the read; null: it goes on. */
   async #ask(request: WindowRequest): Promise<AvailabilityRead | null> {
-    const { upstream, clock, policy } = this.#sync;
+    const { clock, policy } = this.#sync;
     const { product_id, edition: currency } = this.#record;
     const { signal, begins } = this.#options;
     const { wanted, asked } = request;
@@ -201,18 +200,18 @@ class WindowRead {
     const known_hash = isWhole && wanted.why === 'due' ? this.#known_hash : null;
     const [language] = policy.extent.languages;
     const question = { product_id, language, currency, from, to, known_hash, signal, begins };
-    const reading = await upstream.availability(question);
+    const reading = await this.#lane.upstream.availability(question);
     const lost = await this.#lostOf(reading);
     if (lost !== null) return lost;
     const off_at = offSaleAt(reading, clock);
     if (off_at !== null) {
-      const { commit, late = () => undefined } = this.#options;
-      const said = { sent_at: instant(off_at), window: this.#window, commit, late };
+      const { late = () => undefined } = this.#options;
+      const said = { sent_at: instant(off_at), window: this.#window, late };
       return {
         ...this.#stored(said.sent_at),
         changed: false,
         noticed: [],
-        ...(await notOnSale(this.#sync, this.#record, said)),
+        ...(await notOnSale(this.#lane, this.#record, said)),
       };
     }
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
@@ -251,17 +250,17 @@ class WindowRead {
     if (all === undefined && mirror.evidence.unread.ofRecord(record).length === 0) return null;
     const sent_at = instant(reading.kind === 'read' ? reading.sent_at : (answered_at ?? clock.now()));
     const by = { sent_at, isRead: record.fetched_at !== null };
-    return this.#options.commit(() => evidence.judgeUnread(record, all, by), 'changed');
+    return this.#lane.commit(() => evidence.judgeUnread(record, all, by), 'changed');
   }
 
   #commit<Result>(reading: Answered, { from }: Dates, work: () => Result): Promise<Result> {
-    const { commit, confirmed, late } = this.#options;
+    const { confirmed, late } = this.#options;
     const { sent_at } = reading;
     const same = reading.kind === 'unchanged';
     if (same && confirmed !== undefined && isStored(reading, this.#sync.mirror.schedule.records.find(this.#record)))
       confirmed(sent_at);
     const dates = same ? null : { from, answer: reading.value };
-    return commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
+    return this.#lane.commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
   }
 
   /** Stores an answer about some of the dates; `hasAll`: about all of the window. Called in its transaction. */
@@ -489,12 +488,12 @@ function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Ins
 }
 
 /** Returns the instant of an answer that says "not on sale"; null: it says something else. */
-function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: SyncPorts['clock']): number | null {
+function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: Clock): number | null {
   if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return clock.now();
   return reading.kind === 'read' && reading.value.sales_enabled !== true ? reading.sent_at : null;
 }
 
-function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void {
+function noteRest({ answerLengths, log }: Sync, named: Dates | null): void {
   if (answerLengths.restAnswered(named) === 'cut')
     log.warn(
       { days: answerLengths.longest() },
@@ -503,7 +502,7 @@ function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void 
 }
 
 /** Records whether windows are answered by a small part: each costs many calls then. Called inside the transaction of the read. */
-function noteCap({ answerLengths, mirror, clock, log }: SyncPorts, asked: Dates, covered_to: string): void {
+function noteCap({ answerLengths, mirror, clock, log }: Sync, asked: Dates, covered_to: string): void {
   const found = answerLengths.windowAnswered(asked, covered_to);
   if (found === null) return;
   const affected = daysBetween(asked.from, covered_to) + 1;

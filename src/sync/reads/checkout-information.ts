@@ -5,7 +5,7 @@ import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
 import { lookForMembers } from '../notifications/looks.ts';
 import { assignCategory } from '../records/categories.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane } from '../records/context.ts';
 import { cadenceOfRecord, reschedule } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
@@ -13,16 +13,22 @@ import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from 
  * Refreshes the checkout information of a product: weekly, daily if its prices are dynamic (specification §1 rule 3).
  */
 export async function refreshCheckoutInformation(
-  sync: SyncPorts,
+  lane: ReadLane,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const { upstream, mirror, policy, commit } = sync;
+  const { sync } = lane;
+  const { mirror, policy } = sync;
   const { product_id, edition: language } = record;
-  const reading = await upstream.checkoutInformation({ product_id, language, known_hash: record.body_hash, signal });
+  const reading = await lane.upstream.checkoutInformation({
+    product_id,
+    language,
+    known_hash: record.body_hash,
+    signal,
+  });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(sync, record, reading, signal);
   const { sent_at, called_at = sent_at, hash } = reading;
-  return commit(
+  return lane.commit(
     () => {
       pathAnswered(sync, 'checkout_information', sent_at);
       const known = mirror.catalogue.products.find(product_id);

@@ -3,7 +3,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';
 
@@ -22,7 +22,7 @@ interface Storing {
  * brought them. Returns these. If it lacks one or does not answer, the others are stored and an error names it (64, 69).
  */
 export async function findProducts(
-  sync: Ports,
+  sync: Sync,
   product_ids: readonly number[],
   { writer, signal }: Storing,
 ): Promise<number[]> {
@@ -47,11 +47,7 @@ export async function findProducts(
   return unknown;
 }
 
-async function ask(
-  sync: Ports,
-  product_id: number,
-  { writer, signal }: Storing,
-): Promise<Reading<ProductEntry> | null> {
+async function ask(sync: Sync, product_id: number, { writer, signal }: Storing): Promise<Reading<ProductEntry> | null> {
   const { mirror, policy, upstream } = sync;
   const { languages, currencies } = policy.extent;
   const question = { product_id, language: languages[0], currency: currencies[0], known_hash: null, signal };

@@ -5,7 +5,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { judgeDates } from '../evidence/answers.ts';
-import type { Commit, Sync, SyncPorts } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
 import { settleKept, settleStored } from '../records/settle.ts';
 import { expectedReopening } from './product.ts';
@@ -22,7 +22,6 @@ interface Answered {
   readonly sent_at: Instant;
   /** The requested window, and its cadence. */
   readonly window: Dates & { readonly every: number };
-  readonly commit: Commit;
   /** Called with the answer if the mirror cannot be written: the answer is stored later. */
   readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
 }
@@ -33,9 +32,9 @@ interface Answered {
  * until they agree none of its dates counts as fresh or bookable.
  */
 export async function notOnSale(
-  sync: SyncPorts,
+  { sync, commit }: ReadLane,
   record: RecordFacts,
-  { sent_at, window, commit, late }: Answered,
+  { sent_at, window, late }: Answered,
 ): Promise<OffSaleSaid> {
   const { mirror, policy, clock, log } = sync;
   const { product_id } = record;
@@ -99,7 +98,7 @@ export async function notOnSale(
 }
 
 /** Drops the variants that only dates before the venue's today have sold. */
-function dropUnsold({ mirror, policy }: SyncPorts, { product_id, due_reason }: RecordFacts, sent_at: Instant): void {
+function dropUnsold({ mirror, policy }: Sync, { product_id, due_reason }: RecordFacts, sent_at: Instant): void {
   const [language] = policy.extent.languages;
   const read = { product_id, language, sent_at, stale_at: sent_at, reason: due_reason };
   mirror.catalogue.variants.forget(
@@ -118,7 +117,7 @@ export function doubtSaleStatus(sync: Sync, product_id: number): void {
  * them was read, all are bookable.
  */
 export function release(
-  { mirror, clock }: SyncPorts,
+  { mirror, clock }: Sync,
   { product_id, due_reason: reason }: RecordFacts,
   { sent_at, off_before }: { sent_at: Instant; off_before: number | null },
 ): void {

@@ -4,7 +4,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import { believed } from '../records/beliefs.ts';
 import { dueAfterRead } from '../records/call-value.ts';
-import type { Sync, SyncPorts } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
@@ -17,7 +17,7 @@ const midnightLead = 0.02;
  * Plans an extra read again if it is no longer worth its call: the service has throttled since, or the budget for extra
  * calls has fallen. After midnight it is read as planned, because its window has moved by a date.
  */
-export function postponeIfNotWorth(sync: SyncPorts, record: RecordFacts): 'postponed' | 'worth' {
+export function postponeIfNotWorth(sync: Sync, record: RecordFacts): 'postponed' | 'worth' {
   const { mirror, clock, policy } = sync;
   const { fetched_at } = record;
   const product = mirror.catalogue.products.find(record.product_id);
@@ -66,7 +66,7 @@ export function planMovedDate(
  * the date that has moved would seem read, as the window was read after midnight.
  */
 export function dueForMidnight(
-  sync: SyncPorts,
+  sync: Sync,
   record: RecordFacts,
   product: KnownProduct,
   { next_midnight }: { readonly next_midnight: number },
@@ -76,7 +76,7 @@ export function dueForMidnight(
 }
 
 /** Returns the window whose first date moves into this one at midnight; null: there is none, or it was never read. */
-function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
+function nextWindow({ mirror, policy }: Sync, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
   const part = record.part + 1;
   const window = policy.of(category).extent.windows.find((each) => each.part === part);
   const next = window === undefined ? null : mirror.schedule.records.find({ ...record, part });

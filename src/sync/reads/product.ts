@@ -14,35 +14,35 @@ import { lookAfterNotice, lookForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../records/announced.ts';
 import { assignCategory } from '../records/categories.ts';
-import type { Sync, SyncPorts } from '../records/context.ts';
+import type { Policy, ReadLane, Sync } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
 export async function refreshProductDetail(
-  sync: SyncPorts,
+  lane: ReadLane,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const { upstream, policy } = sync;
+  const { sync } = lane;
   const { product_id } = record;
-  const { language, currency } = detailEdition(record.edition, policy.extent);
-  const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
+  const { language, currency } = detailEdition(record.edition, sync.policy.extent);
+  const reading = await lane.upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
   if (reading.kind !== 'read')
     return settleAnnouncedFailure(sync, record, reading) ?? settleFailure(sync, record, reading, signal);
   if (isOnlyAnnounced(sync, record))
-    return sync.commit(() => {
+    return lane.commit(() => {
       pathAnswered(sync, 'product', reading.sent_at);
       return settleAnnounced(sync, record, reading.called_at ?? reading.sent_at);
     }, 'changed');
-  return sync.commit(() => storeProductDetail(sync, record, reading), 'changed');
+  return lane.commit(() => storeProductDetail(sync, record, reading), 'changed');
 }
 
 /** Stores the answer of a product's own read, and plans the next one. */
 export function storeProductDetail(
-  sync: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
+  sync: Sync,
   record: RecordFacts,
   reading: Extract<Reading<ProductEntry>, { kind: 'read' }>,
 ): Refreshed {
@@ -112,7 +112,7 @@ export function expectedReopening({ mirror }: Sync, product_id: number): string 
  * its dates are read.
  */
 export function afterStore(
-  sync: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
+  sync: Sync,
   { product_id, language, sent_at }: { product_id: number; language: string; sent_at: Instant },
   stored: StoredProduct,
 ): void {
@@ -147,7 +147,7 @@ export function afterStore(
 }
 
 /** Returns the cadence of the product facts that the list shows, in milliseconds. */
-export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
+export function productCadence({ of }: Policy, product: KnownProduct | null): number {
   const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
 }

@@ -2,15 +2,16 @@ import { instant } from '../../clock.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { judgeVariants } from '../evidence/answers.ts';
 import { pathAnswered } from '../evidence/reach.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes the variants of a product: this read decides which exist. */
-export async function refreshVariants(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy, commit } = sync;
+export async function refreshVariants(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, policy } = sync;
   const { product_id, edition: language } = record;
-  const reading = await upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
+  const reading = await lane.upstream.variants({ product_id, language, known_hash: record.body_hash, signal });
   if (reading.kind !== 'read' && reading.kind !== 'unchanged') return settleFailure(sync, record, reading, signal);
   const { sent_at, called_at = sent_at, hash } = reading;
   const known = mirror.catalogue.products.find(product_id);
@@ -23,7 +24,7 @@ export async function refreshVariants(sync: SyncPorts, record: RecordFacts, sign
     reason: record.due_reason,
     stale_at: instant(sent_at + cadence),
   };
-  return commit(
+  return lane.commit(
     () => {
       pathAnswered(sync, 'variants', sent_at);
       const lost = lostOf(sync, record, reading);

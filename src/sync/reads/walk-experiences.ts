@@ -3,18 +3,19 @@ import type { Experience } from '../../domain/catalogue/experience.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition } from '../../domain/schedule/record-kinds.ts';
 import { pathAnswered } from '../evidence/reach.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane } from '../records/context.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { dropMissing, walk } from './walk.ts';
 
 /** Walks the list of experiences, which name their products. Only a complete walk removes one. */
-export async function walkExperiences(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy } = sync;
+export async function walkExperiences(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.experiences;
-  return walk(sync, record, {
+  return walk(lane, record, {
     cadence,
-    read: (page) => upstream.experiencePage(page, language, currency, signal),
+    read: (page) => lane.upstream.experiencePage(page, language, currency, signal),
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
       pathAnswered(sync, 'experiences', sent_at);

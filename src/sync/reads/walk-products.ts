@@ -13,7 +13,7 @@ import { holdVanishedImages } from '../images/vanished.ts';
 import { lookAfterNotice } from '../notifications/looks.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import { extraWalk } from '../records/call-value.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
@@ -25,7 +25,8 @@ import { walk } from './walk.ts';
  * Walks the product list, which shows titles, prices, images and sale status at one call per hundred products.
  * Additions and changes apply page by page. Products missing from a complete walk are doubted (absence.ts).
  */
-export async function walkProducts(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+export async function walkProducts(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
   const { mirror, clock, policy } = sync;
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
@@ -39,8 +40,8 @@ export async function walkProducts(sync: SyncPorts, record: RecordFacts, signal:
     mirror.transaction(() => mirror.schedule.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
     return { kind: 'postponed' };
   }
-  const list = productList(sync, record, signal);
-  return walk(sync, record, {
+  const list = productList(lane, record, signal);
+  return walk(lane, record, {
     cadence,
     ...(primary ? { sooner: (started_at) => extraWalk(sync, started_at) } : {}),
     read: list.read,
@@ -82,8 +83,8 @@ interface ProductList {
   isOrdered(): boolean;
 }
 
-function productList(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): ProductList {
-  const { upstream, mirror, policy } = sync;
+function productList({ sync, upstream }: ReadLane, record: RecordFacts, signal: AbortSignal): ProductList {
+  const { mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const primary = record.edition === walkKinds(policy.extent).primary.edition;
   let ordered = policy.listOrdered;
@@ -123,7 +124,7 @@ function productList(sync: SyncPorts, record: RecordFacts, signal: AbortSignal):
  * one.
  */
 function settlePlace(
-  sync: SyncPorts,
+  sync: Sync,
   key: RecordKey,
   { sent_at, called_at }: { readonly sent_at: Instant; readonly called_at: Instant },
   ask: Due | null,
@@ -149,11 +150,12 @@ function settlePlace(
  * need no call if their product stands there. If the product is on none of them, the list is walked again, but not too
  * often.
  */
-export async function readPlace(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+export async function readPlace(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
   const { mirror, clock } = sync;
   const { product_id, resource, edition } = record;
   const key = { resource, edition };
-  const list = productList(sync, record, signal);
+  const list = productList(lane, record, signal);
   if (isAnswered(sync, record)) return { kind: 'postponed' };
   if (record.due_reason === 'cadence-elapsed' && record.job_id === null) {
     // Nothing has requested the place since: the walk of the list is enough.
@@ -177,7 +179,7 @@ export async function readPlace(sync: SyncPorts, record: RecordFacts, signal: Ab
         mirror.schedule.walks.moved(key, number, ids);
         return list.store(page, { number, sent_at, called_at, started_at: called_at });
       });
-      sync.progressed();
+      lane.progressed();
       return isAnswered(sync, record) ? { kind: 'stored', changed } : 'elsewhere';
     });
     if (result !== 'elsewhere') return result;
@@ -196,14 +198,14 @@ export async function readPlace(sync: SyncPorts, record: RecordFacts, signal: Ab
 /**
  * Returns whether a job still walks the list of a product's place, or the list was walked since the job was requested.
  */
-function isWalkedBy({ mirror }: SyncPorts, { resource, edition, part }: RecordFacts, job_id: number): boolean {
+function isWalkedBy({ mirror }: Sync, { resource, edition, part }: RecordFacts, job_id: number): boolean {
   const list = mirror.schedule.records.find({ resource, edition, part, product_id: 0 });
   const requested_at = mirror.schedule.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
   return list !== null && (list.job_id === job_id || (list.fetched_at ?? 0) >= requested_at);
 }
 
 /** Returns whether a page requested for another product has answered for this one too. */
-function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean {
+function isAnswered({ mirror, clock }: Sync, record: RecordFacts): boolean {
   const current = mirror.schedule.records.find(record);
   return current === null || current.due_at > clock.now();
 }
@@ -213,7 +215,7 @@ function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean 
  * a claim.
  */
 function storeEntry(
-  sync: SyncPorts,
+  sync: Sync,
   place: RecordKey,
   entry: ProductEntry,
   { primary, ...by }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'> & { readonly primary: boolean },

@@ -3,7 +3,7 @@ import type { Tag } from '../../domain/catalogue/tag.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { pathAnswered } from '../evidence/reach.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane } from '../records/context.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { dropMissing, walk } from './walk.ts';
 
@@ -11,14 +11,15 @@ import { dropMissing, walk } from './walk.ts';
  * Walks the list of tags in one language. The list in the primary language decides which tags there are: only a
  * complete walk of it removes one. The others add names.
  */
-export async function walkTags(sync: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy } = sync;
+export async function walkTags(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.tags;
   const isPrimary = record.edition === walkKinds(policy.extent).primary.edition;
-  return walk(sync, record, {
+  return walk(lane, record, {
     cadence,
-    read: (page) => upstream.tagPage(page, language, currency, signal),
+    read: (page) => lane.upstream.tagPage(page, language, currency, signal),
     id: (tag: Tag) => tag.tag_id,
     store: ({ entries }, sent_at) => {
       pathAnswered(sync, 'tags', sent_at);

@@ -18,7 +18,7 @@ import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { soonest } from '../evidence/evidence.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
 /**
@@ -47,7 +47,7 @@ interface FinishedWalk {
 
 /** Drops what walks show to be missing. An empty list, or an unreadable row, does not show it. */
 export function dropMissing(
-  { log }: SyncPorts,
+  { log }: Sync,
   { resource, edition, due_reason }: RecordFacts,
   list: DroppedByWalks,
   { complete, started_at, rows, unusable }: FinishedWalk,
@@ -71,8 +71,8 @@ const maxPauseMs = 6 * 60 * 60 * 1000;
 const settledEveryMs = 24 * 60 * 60 * 1000;
 
 /** Walks a paged list to its end. */
-export function walk<Entry>(sync: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
-  return new Walk(sync, record, list).run();
+export function walk<Entry>(lane: ReadLane, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
+  return new Walk(lane, record, list).run();
 }
 
 /**
@@ -81,7 +81,8 @@ export function walk<Entry>(sync: SyncPorts, record: RecordFacts, list: List<Ent
  * Only the first case is complete and shows what is missing. A walk that met fewer rows, or unusable rows, has failed.
  */
 class Walk<Entry> {
-  readonly #sync: SyncPorts;
+  readonly #sync: Sync;
+  readonly #progressed: ReadLane['progressed'];
   readonly #record: RecordFacts;
   readonly #list: List<Entry>;
   readonly #key: WalkKey;
@@ -93,8 +94,9 @@ class Walk<Entry> {
   /** The rows of the first page, if this process read it and the second page is next. */
   #first: readonly number[] = [];
 
-  constructor(sync: SyncPorts, record: RecordFacts, list: List<Entry>) {
+  constructor({ sync, progressed }: ReadLane, record: RecordFacts, list: List<Entry>) {
     this.#sync = sync;
+    this.#progressed = progressed;
     this.#record = record;
     this.#list = list;
     this.#key = { resource: record.resource, edition: record.edition };
@@ -104,14 +106,14 @@ class Walk<Entry> {
   }
 
   async run(): Promise<Refreshed> {
-    const { mirror, log, progressed } = this.#sync;
+    const { mirror, log } = this.#sync;
     for (;;) {
       const before = this.#state;
       const reading = await this.#list.read(before.next_page);
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
       if (reading.kind !== 'read') return this.#unanswered(reading);
       const outcome = mirror.transaction(() => this.#store(reading.value, reading.sent_at));
-      progressed();
+      this.#progressed();
       if (outcome !== null) return outcome;
       const { attempt, started_at } = this.#state;
       if (attempt === before.attempt && started_at === before.started_at) continue;
@@ -291,7 +293,7 @@ function isSamePage(one: readonly number[], other: readonly number[]): boolean {
 }
 
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */
-function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
+function resume({ mirror, clock }: Sync, key: WalkKey): WalkState {
   const now = clock.now();
   const state = mirror.schedule.walks.find(key);
   const usable =

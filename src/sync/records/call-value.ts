@@ -29,7 +29,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed, siblingJump, signalOf } from './beliefs.ts';
-import type { Ports, Sync } from './context.ts';
+import type { Sync } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
 import { cadenceOfRecord, listCadence } from './reschedule.ts';
@@ -47,7 +47,7 @@ const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
  * Computes the demand for extra calls when the last one is six hours old: at several prices, from the availability
  * records, a slice at a time (price.ts).
  */
-export async function surveyDemand(sync: Ports, signal: AbortSignal): Promise<void> {
+export async function surveyDemand(sync: Sync, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = sync;
   const due_at = surveyDueAt(sync);
   if (policy.adaptive === null || due_at === null || due_at > clock.now()) return;

@@ -1,5 +1,6 @@
 import { DeadlineExceeded } from '../../clock.ts';
 import { dueRequested } from '../../domain/schedule/cadence.ts';
+import type { LaneEntry } from '../../domain/schedule/lanes.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
 import { daysBetween } from '../../domain/time/dates.ts';
@@ -7,7 +8,7 @@ import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { KindKey, RecordSelection } from '../../mirror/schedule/record-reads.ts';
-import type { Sync, SyncPorts } from './context.ts';
+import type { Sync } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
 export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
@@ -110,7 +111,8 @@ export function costOfResync(
  * or if the request needs no list.
  */
 export async function countListed(
-  sync: Sync & Pick<SyncPorts, 'upstream'>,
+  sync: Sync,
+  lane: LaneEntry,
   request: ResyncRequest,
   signal: AbortSignal,
 ): Promise<Listed> {
@@ -120,11 +122,14 @@ export async function countListed(
   if (mirror.filledAt() !== null || !walks) return null;
   const [[language], [currency]] = [policy.extent.languages, policy.extent.currencies];
   using patience = clock.deadline(countingMs, signal);
-  const reading = await upstream.productPage(1, language, currency, patience.signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (error instanceof DeadlineExceeded) return null;
-    throw error;
-  });
+  const reading = await upstream
+    .in(lane)
+    .productPage(1, language, currency, patience.signal)
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof DeadlineExceeded) return null;
+      throw error;
+    });
   return reading?.kind === 'read' ? (reading.value.total ?? 'unknown') : 'unknown';
 }
 

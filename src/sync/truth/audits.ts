@@ -10,7 +10,7 @@ import { auditPeriodMs } from '../../domain/truth/estimate.ts';
 import { findingsOf } from '../../domain/truth/finding.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { readAvailability } from '../reads/availability.ts';
-import type { Ports, Sync, SyncPorts } from '../records/context.ts';
+import { ReadLane, type Sync } from '../records/context.ts';
 import { catalogueOf } from '../records/counted.ts';
 import { surveyInterest, weighing } from '../records/weights.ts';
 
@@ -39,7 +39,7 @@ const lateMs = 600_000;
 const slice = 100;
 const dayMs = 86_400_000;
 
-export function auditsOf(sync: Ports): Audits {
+export function auditsOf(sync: Sync): Audits {
   const { mirror, clock, policy } = sync;
   const span = { from: 0, to: 0 };
   let drawn: Drawn[] = [];
@@ -71,7 +71,7 @@ export function auditsOf(sync: Ports): Audits {
 }
 
 /** Draws records with instants of a span, in proportion to their share of shoppers' views; the earliest first. */
-async function drawnFrom(sync: Ports, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
+async function drawnFrom(sync: Sync, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
   const audits = planOf(catalogueOf(sync)).find(({ lane }) => lane === 'audit');
   const reads = ((audits?.calls_per_day ?? 0) * (span.to - span.from)) / dayMs;
   const weigh = weighing(sync, await surveyInterest(sync, signal));
@@ -104,7 +104,7 @@ async function* shown({ mirror }: Sync, signal: AbortSignal): AsyncGenerator<Ada
  * Reads a record, regardless of its schedule, and counts whether the mirror's copy was still up to date. The answer is
  * stored.
  */
-async function audit(sync: Ports, key: RecordKey, signal: AbortSignal): Promise<void> {
+async function audit(sync: Sync, key: RecordKey, signal: AbortSignal): Promise<void> {
   const { mirror, clock, policy } = sync;
   const record = mirror.schedule.records.find(key);
   const product = mirror.catalogue.products.find(key.product_id);
@@ -129,14 +129,13 @@ async function audit(sync: Ports, key: RecordKey, signal: AbortSignal): Promise<
  * not on sale or the answer is not believed yet; null: the answer does not show it.
  */
 async function outdatedDates(
-  { upstream, ...sync }: Ports,
+  sync: Sync,
   record: Parameters<typeof readAvailability>[1],
   signal: AbortSignal,
 ): Promise<readonly string[] | 'all' | null> {
   const { mirror } = sync;
-  const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-  const own = { ...sync, upstream: upstream.in('audit'), progressed: () => undefined, commit };
-  const read = await readAvailability(own, record, { signal, commit });
+  const lane = new ReadLane(sync, 'audit', async (work) => mirror.transaction(work));
+  const read = await readAvailability(lane, record, { signal });
   if (read.kind === 'refused') {
     sync.refusals.judge(record, read, signal).catch(() => undefined);
     return isGoneBy(read.status, mirror.catalogue.removals.one(record.product_id)) ? 'all' : null;

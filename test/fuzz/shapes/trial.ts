@@ -1,5 +1,4 @@
 import { parseExact } from '../../../src/domain/values/exact-json.ts';
-import { checkBeforeOrder } from '../../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../../src/sync/checks/check-answer.ts';
 import { runSyncCycle } from '../../../src/sync/engine.ts';
 import { requestResync } from '../../../src/sync/records/resync.ts';
@@ -86,7 +85,7 @@ async function verdictOn(harness: VirtualHarness, path: string, target: Target):
   const ofSlot = path.startsWith('dates[].timeslots[].') ? { time } : {};
   const ofVariant = path.startsWith('dates[].timeslots[].variants[].') ? { variants: [{ variant_id, count: 1 }] } : {};
   const { checks } = harness.daemon;
-  const answer = await harness.drive(checkBeforeOrder(checks, { product_id, date, ...ofSlot, ...ofVariant }, never));
+  const answer = await harness.drive(checks.check({ product_id, date, ...ofSlot, ...ofVariant }, never));
   await harness.drive(checks.sharedReads.stored());
   return answer.verdict;
 }
