@@ -36,6 +36,3 @@ export interface Daemon extends Mirroring {
   readonly status: Readonly<Record<'shown' | 'counted', () => Promise<DaemonStatus>>>;
   readonly schedule: Schedule;
 }
-
-/** The same while its jobs are listed: there is no schedule yet. */
-export type Unscheduled = Omit<Daemon, 'schedule'>;

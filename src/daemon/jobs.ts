@@ -3,7 +3,7 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, runSyncCycle } from '../sync/engine.ts';
 import { surveyDueAt } from '../sync/records/call-value.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
-import type { Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import { witnessFeed } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
 import type { Need } from './needs.ts';
@@ -25,7 +25,7 @@ const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
  * virtual time tests the daemon's own schedule. Jobs due at the same instant begin in this order: the sync cycle reads
  * what the housekeeping of the same second made due.
  */
-export function jobsOf(daemon: Unscheduled): Job[] {
+export function jobsOf(daemon: Daemon): Job[] {
   const { snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = daemon;
   const { config, sync, mirror, inbox, files, writer, watch, subscriptions, conditions, status } = daemon;
   const { clock, refusals } = sync;
@@ -196,7 +196,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
   ];
 }
 
-function backupJob({ config, backups }: Unscheduled): Job[] {
+function backupJob({ config, backups }: Daemon): Job[] {
   const { at, zone } = config.backup;
   if (at === null) return [];
   return [

@@ -4,7 +4,7 @@ import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import { interestMemoryMs } from '../sync/records/weights.ts';
-import type { Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import type { Job } from './schedule.ts';
 
 const hourMs = 3_600_000;
@@ -16,7 +16,7 @@ const memoryMs = 90 * dayMs;
  * Once an hour records what is on sale, deletes data older than its retention, and compares the rules of time zones.
  * Returns the disk space that a flood of deliveries has used.
  */
-export function retentionJob(daemon: Unscheduled): Job {
+export function retentionJob(daemon: Daemon): Job {
   const { config, sync, inbox, sharing, zones } = daemon;
   return {
     name: 'retention',
@@ -35,14 +35,14 @@ export function retentionJob(daemon: Unscheduled): Job {
   };
 }
 
-async function recordOnSale({ status, mirror }: Unscheduled): Promise<void> {
+async function recordOnSale({ status, mirror }: Daemon): Promise<void> {
   const { filled_at, as_of, products, bookable } = await status.counted();
   if (filled_at === null) return;
   const counted = { counted_at: instant(as_of), sellable: products.sellable, days: bookable.days };
   mirror.transaction(() => mirror.status.onSale.record(counted));
 }
 
-function prune({ mirror, inbox, sync, config }: Unscheduled): void {
+function prune({ mirror, inbox, sync, config }: Daemon): void {
   const now = sync.clock.now();
   const ago = (ms: number) => instant(now - ms);
   mirror.transaction(() => {

@@ -1,12 +1,11 @@
 import { backupStatus } from '../backup/keep.ts';
 import type { Instant } from '../clock.ts';
-import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { StatusReader } from '../mirror/status/reader.ts';
 import { type CountedStatus, statusOf } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import type { Daemon, Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import type { Mirroring } from './mirroring.ts';
 
 /** The mirror's part of the status. */
@@ -39,17 +38,12 @@ export function mirrorCounts({ mirror, files, sync }: Mirroring): MirrorCounts &
   };
 }
 
-export interface StatusOptions {
-  readonly jobs: () => readonly JobRuns[];
-  readonly counts: MirrorCounts;
-}
-
 /**
  * Puts the status together: the mirror's part, the facts known only to the daemon, and the conditions that follow from
  * both.
  */
-export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts }: StatusOptions): Daemon['status'] {
-  const { snapshots, backups, receiving, conditions, publishing } = daemon;
+export function statusSource(daemon: Omit<Daemon, 'status'>, counts: MirrorCounts): Daemon['status'] {
+  const { snapshots, backups, receiving, conditions, publishing, schedule } = daemon;
   const { mirror, inbox, files, limiter, sync, config, writer } = daemon;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
@@ -67,7 +61,7 @@ export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
       daemon: liveStatus(limiter, sync.refusals),
       inbox: inboxStatus(),
-      jobs: jobs(),
+      jobs: schedule.list(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),
       backup: backupStatus(config.backup, { filled_at: status.filled_at, failing: backups.failing(), now }),
       database: publishing?.status() ?? null,
