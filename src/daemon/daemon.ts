@@ -154,7 +154,7 @@ export async function assemble(
   const publishing = await startPublishing(mirroring, secrets.database_url);
   stack.use(publishing);
   const checks = stack.use(new CheckDesk(mirroring));
-  const images = stack.use(keepImageFiles(mirroring));
+  const images = keepImageFiles(stack, mirroring);
   const receiving = await startReceiving(mirroring, secrets.receiver_secret, { stopping, failures });
   stack.use(receiving);
   const parts = {

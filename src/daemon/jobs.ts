@@ -183,7 +183,7 @@ export function jobsOf(daemon: Daemon): Job[] {
     },
     retentionJob(daemon),
     // Also at the start: it cleans up what an earlier process left behind.
-    { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: images.sweep },
+    { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: () => images.sweep() },
     // After all other jobs, whose results it reads.
     {
       name: 'conditions',

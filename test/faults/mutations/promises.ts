@@ -215,7 +215,7 @@ const kept: readonly Kept[] = [
         "if (!whole && this.#want !== null) return { kind: 'failed', code: 'half', message: 'the file is incomplete' };":
           '',
       },
-      sweepImageFiles: { 'removeFiles(sync, [file]);': '' },
+      'ImageFiles.sweep': { 'this.#remove([file]);': '' },
       judgeHead: { "if (status === 304 && known !== null) return { kind: 'unchanged', sent_at };": '' },
     },
   },
