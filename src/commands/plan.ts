@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
 import { counted, duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
@@ -26,7 +27,7 @@ export function planCommand(io: Io): Command {
     .action((options: { declaration?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const plan = makePlan({ mirror, policy: policyOf(config, mirror.schedule.offers.offers) });
+      const plan = makePlan({ mirror, clock: systemClock, policy: policyOf(config, mirror.schedule.offers.offers) });
       if (options.declaration) {
         const { service, cadence, subscriptions, receiver } = config;
         const settings = {

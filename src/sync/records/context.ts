@@ -14,6 +14,7 @@ import { Siblings } from '../../domain/schedule/siblings.ts';
 import type { Examples } from '../../domain/service/unread.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { StaleAfter } from '../../mirror/schedule/stale.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
@@ -102,6 +103,13 @@ export class Sync {
     this.evidence = judges.evidence(this);
     this.refusals = judges.refusals(this);
   }
+}
+
+/** The part of the context that a command has without a daemon: a mirror opened for reading, the time and the policy. */
+export interface SyncFacts {
+  readonly mirror: MirrorFacts;
+  readonly clock: Clock;
+  readonly policy: Policy;
 }
 
 /** The instant of an answer, and the reason for its read. */

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import {
   addInterest,
@@ -12,9 +11,8 @@ import {
   windowInterest,
 } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
-import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import type { Policy } from './context.ts';
+import type { SyncFacts } from './context.ts';
 
 /** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
 export interface ProductWeight extends Interest {
@@ -31,18 +29,12 @@ export interface ProductWeight extends Interest {
   readonly weight: number;
 }
 
-interface WeightPorts {
-  readonly clock: Clock;
-  readonly policy: Policy;
-  readonly mirror: MirrorFacts;
-}
-
 /** The number of products between two turns of the event loop. */
 const slice = 200;
 
 /** Computes the weight of a product relative to the others. `among`: the last survey of the interest in all products. */
 export function weighProduct(
-  { mirror, clock, policy }: WeightPorts,
+  { mirror, clock, policy }: SyncFacts,
   { product_id, category }: { readonly product_id: number; readonly category: string | null },
   among: Pick<SurveyedInterest, 'products' | 'most' | 'split'>,
 ): ProductWeight {
@@ -83,7 +75,7 @@ export function weightOfRecord(
  * another.
  */
 export function weighing(
-  sync: WeightPorts,
+  sync: SyncFacts,
   among: SurveyedInterest,
 ): (record: RecordKey & { readonly category: string | null }) => number {
   let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
@@ -101,7 +93,7 @@ export const interestMemoryMs = 300 * 86_400_000;
 export const noDate = -1;
 
 /** Adds up the interest in all visible products. */
-export async function surveyInterest(sync: WeightPorts, signal: AbortSignal): Promise<SurveyedInterest> {
+export async function surveyInterest(sync: SyncFacts, signal: AbortSignal): Promise<SurveyedInterest> {
   const { products } = sync.mirror.catalogue;
   const among = { products: products.count(), most: Number.MAX_VALUE };
   let [all, views, viewed, split] = [noInterest, 0, 0, [] as number[]];
