@@ -446,7 +446,7 @@ const beliefs: readonly Belief[] = [
         await using harness = await filledHarness({ products: 12 }, {}, { conditions: true, later: more });
         const { clock, sandbox, daemon } = harness;
         sandbox.setThrottle({ per_second: 0, retry_after: 'absurd' });
-        requestResync(daemon.ports, { resources: ['variants'], product_ids: [], from: null, to: null });
+        requestResync(daemon.sync, { resources: ['variants'], product_ids: [], from: null, to: null });
         await harness.liveUntil(clock.now() + 20 * minute, 5000);
         expect(sandbox.calls.counts().by_status['429']).toBe(calls);
         expect((await daemon.status.shown()).conditions.map(({ code }) => code)).toContain('service-pause');

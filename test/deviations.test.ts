@@ -177,7 +177,7 @@ describe('a service that cannot be followed', () => {
     const { difference, settings = {}, code = 'answers-unusable', says, probed, profile } = refusal;
     await using harness = await differentHarness(difference, settings);
     const { daemon, clock } = harness;
-    const job = requestResync(daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null });
+    const job = requestResync(daemon.sync, { resources: resyncResources, product_ids: [], from: null, to: null });
     const state = () => daemon.mirror.schedule.jobs.find(job.job_id);
     await harness.runUntil(() => state()?.left === 0);
     // At once, and after the retries of an hour.

@@ -66,8 +66,8 @@ const cases: readonly {
         from: null,
         to: null,
       } as const;
-      requestResync(daemon.ports, of);
-      await drive(runSyncCycle(daemon.ports, 1, { job_id: null, signal: never }));
+      requestResync(daemon.sync, of);
+      await drive(runSyncCycle(daemon.sync, 1, { job_id: null, signal: never }));
     },
     kept: ['audit', 'pass'],
     reason: /refuses the key/,

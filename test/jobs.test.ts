@@ -141,14 +141,14 @@ const effects: readonly Effect[] = [
     claim: 'a record drawn by chance is read in the second of its instant',
     at: '12:00:01',
     cause: async ({ drive, daemon }) => {
-      const { ports } = daemon;
-      const { chance } = ports;
+      const { sync } = daemon;
+      const { chance } = sync;
       // One point, a fifth of a second from now.
       const rolls = [1e-9, 1e-5];
-      Object.assign(ports, { chance: () => rolls.shift() ?? 1 - 1e-9 });
-      Object.assign(daemon, { audits: auditsOf(ports) });
+      Object.assign(sync, { chance: () => rolls.shift() ?? 1 - 1e-9 });
+      Object.assign(daemon, { audits: auditsOf(sync) });
       await drive(daemon.audits.run(never));
-      Object.assign(ports, { chance });
+      Object.assign(sync, { chance });
     },
     seen: ({ ask }) => ask('mirror', 'SELECT sum(audited) FROM _audit') > 0,
   },
@@ -158,7 +158,7 @@ const effects: readonly Effect[] = [
     at: '12:00:01',
     cause: (world) => {
       const of = { resources: ['variants'], product_ids: [anyProduct(world)], from: null, to: null } as const;
-      requestResync(world.daemon.ports, of);
+      requestResync(world.daemon.sync, of);
     },
     seen: ({ ask, start }) => ask('mirror', "SELECT max(fetched_at) FROM _record WHERE resource = 'variants'") > start,
   },
@@ -167,7 +167,7 @@ const effects: readonly Effect[] = [
     claim: 'what a person changed while the key is refused ends in the change feed in the next second',
     at: '12:00:01',
     cause: (world) => {
-      Object.assign(world.daemon.ports.refusals, { keyRefused: () => 'no such key' });
+      Object.assign(world.daemon.sync.refusals, { keyRefused: () => 'no such key' });
       const change = { product_id: anyProduct(world), kind: 'dates_withheld', detail: {} } as const;
       putChanges(world, [change], { sent_at: noon, reason: 'requested' });
     },

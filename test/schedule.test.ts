@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Need } from '../src/daemon/needs.ts';
-import { createSchedule, type Job, type ScheduleOptions } from '../src/daemon/schedule.ts';
+import type { Job } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
 import { virtualClock } from '../src/sandbox/virtual-clock.ts';
-import { noNeeds } from './fakes/no-needs.ts';
+import { type TestScheduleOptions, testSchedule } from './fakes/test-schedule.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -12,19 +12,18 @@ const usual = Date.parse('2026-11-21T12:30:15.500Z');
 
 function scheduleOf(
   jobs: (ran: (name: string) => void) => Job[],
-  { start = usual, ...options }: Partial<ScheduleOptions> & { readonly start?: number } = {},
+  { start = usual, ...options }: Partial<TestScheduleOptions> & { readonly start?: number } = {},
 ) {
   const clock = virtualClock(start);
   const stopping = new AbortController();
   const ran: string[] = [];
   const failures: string[] = [];
-  const schedule = createSchedule(
+  const schedule = testSchedule(
     jobs((name) => ran.push(`${name} ${new Date(clock.now()).toISOString().slice(11, 23)}`)),
     {
       clock,
       signal: stopping.signal,
       failed: (error, name) => failures.push(`${name}: ${(error as Error).message}`),
-      ...noNeeds,
       ...options,
     },
   );

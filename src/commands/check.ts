@@ -7,7 +7,7 @@ import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-q
 import { moneyText } from '../domain/values/money.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, duration, printable } from '../format.ts';
-import { checkBeforeOrder, checkPorts } from '../sync/checks/check.ts';
+import { CheckDesk } from '../sync/checks/check.ts';
 import type { CheckAnswer, CheckedDate } from '../sync/checks/check-answer.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -79,9 +79,9 @@ export function checkCommand(io: Io): Command {
 
 /** Asks the service and stores the answer, where no daemon runs. */
 async function checkHere(mirroring: Mirroring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
-  await using ports = checkPorts(mirroring);
-  refuseDates(ports, { date: question.date });
-  return await checkBeforeOrder(ports, question, signal);
+  await using desk = new CheckDesk(mirroring);
+  refuseDates(mirroring.sync, { date: question.date });
+  return await desk.check(question, signal);
 }
 
 function questionOf(

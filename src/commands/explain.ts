@@ -45,10 +45,11 @@ export function explainCommand(io: Io): Command {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
       const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
-      const found = explainProduct({ mirror, clock: systemClock, policy }, product_id);
+      const facts = { mirror, clock: systemClock, policy };
+      const found = explainProduct(facts, product_id);
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
-        refuseDates({ clock: systemClock, policy }, { date: options.date }, { history_ms: config.retention.changes });
+        refuseDates(facts, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, found, options.date);
         io.stdout.write(
           options.json

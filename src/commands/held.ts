@@ -45,7 +45,7 @@ export function heldCommand(io: Io): Command {
         const decided = await daemonOrHere(
           { io, loaded: configurationFor(io, own) },
           { operation: `POST /v1/held/${name}`, body: { kind } },
-          ({ ports }) => ({ subjects: ports.evidence.decide(kind, decision) }),
+          ({ sync }) => ({ subjects: sync.evidence.decide(kind, decision) }),
         );
         for (const subject of decided.subjects) io.stdout.write(`${subject}, ${subjects[subject].text}: ${done}.\n`);
       });

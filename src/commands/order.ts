@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { isOrderId } from '../domain/checks/check-question.ts';
 import type { Rating } from '../domain/checks/error-rate.ts';
-import { checkPorts } from '../sync/checks/check.ts';
+import { CheckDesk } from '../sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, type OrderCounted } from '../sync/checks/order-once.ts';
 import { recheckOrder } from '../sync/checks/orders.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
@@ -53,10 +53,10 @@ async function report(io: Io, command: Command, report: IdentifiedOrder): Promis
     { io, loaded: configurationFor(io, command) },
     { operation: 'POST /v1/orders', body: report },
     async (mirroring) => {
-      await using checks = checkPorts(mirroring);
-      const own = countOnce(checks, mirroring.inbox.orders, report);
+      await using desk = new CheckDesk(mirroring);
+      const own = countOnce(mirroring.sync, mirroring.inbox.orders, report);
       if (own.repeated) return own;
-      return { ...own, read: await recheckOrder(checks, report, io.signal) };
+      return { ...own, read: await recheckOrder(desk, report, io.signal) };
     },
   );
   if (read === undefined) return said(noted, noted.due === 0 ? 'are already being read' : 'are due now');

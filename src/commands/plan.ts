@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
 import { counted, duration, number } from '../format.ts';
@@ -28,7 +29,7 @@ export function planCommand(io: Io): Command {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
       const offers = (resource: Resource) => mirror.schedule.offers.offers(resource);
-      const plan = makePlan({ mirror, policy: policyOf(config, offers) });
+      const plan = makePlan({ mirror, clock: systemClock, policy: policyOf(config, offers) });
       if (options.declaration) {
         const { service, cadence, subscriptions, receiver } = config;
         const settings = {

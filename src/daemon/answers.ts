@@ -20,9 +20,7 @@ import { RowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
-import { checkBeforeOrder } from '../sync/checks/check.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
-import { countSeen } from '../sync/checks/views.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { costOfResync, countListed, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
@@ -70,8 +68,8 @@ export function answersOf(
   reload: Reload,
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;
-  const { mirror, inbox, files, ports, config, writer } = daemon;
-  const { log } = ports;
+  const { mirror, inbox, files, sync, config, writer } = daemon;
+  const { log } = sync;
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -90,26 +88,26 @@ export function answersOf(
   // The public key stands in pages: questions with it take neither the thread nor the queue of the shop's own searches.
   const threadOfReads = stack.use(new ReaderThread(mirror.path, 'reads'));
   const threadOfSearches = stack.use(new ReaderThread(mirror.path, 'search'));
-  const figures = stack.use(processFigures(ports.clock.now));
+  const figures = stack.use(processFigures(sync.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
-    refuseDates(ports, { date }, { history_ms: config.retention.changes });
+    refuseDates(sync, { date }, { history_ms: config.retention.changes });
     return date;
   };
   const price = async (wanted: ResyncRequest) => {
-    const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, wanted, stopping);
-    return costOfResync(ports, wanted, config.budget.requests_per_second, { listed });
+    const listed = await countListed(sync, 'fill', wanted, stopping);
+    return costOfResync(sync, wanted, config.budget.requests_per_second, { listed });
   };
   const resync = async (wanted: ResyncRequest) => {
-    const found = await findProducts(ports, wanted.product_ids, { writer, signal: stopping });
-    const { job_id, records, resumed } = await writer.by(() => requestResync(ports, wanted));
+    const found = await findProducts(sync, wanted.product_ids, { writer, signal: stopping });
+    const { job_id, records, resumed } = await writer.by(() => requestResync(sync, wanted));
     await published();
     log.info({ job_id, records, resumed }, 'resync requested');
-    const left = costOfResync(ports, wanted, config.budget.requests_per_second, { job_id });
+    const left = costOfResync(sync, wanted, config.budget.requests_per_second, { job_id });
     return { job_id, resumed, found, ...left };
   };
   const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {
-    const subjects = await writer.by(() => ports.evidence.decide(kind, decision));
+    const subjects = await writer.by(() => sync.evidence.decide(kind, decision));
     await published();
     log.warn({ decision, subjects }, 'held claims decided by an operator');
     return { subjects };
@@ -117,27 +115,27 @@ export function answersOf(
   const answers: AdminAnswers = {
     hosts: hostsOf(config),
     log,
-    now: ports.clock.now,
+    now: sync.clock.now,
     shownStatus: status.shown,
     memory: () => pageMemory(daemon, { feed, started_at: figures.started_at }),
-    product: (product_id) => productView(ports, { feed, shown }, product_id),
+    product: (product_id) => productView(sync, { feed, shown }, product_id),
     find: (text, limit) => searches.search({ text, limit }),
-    resync: { price, start: resync, tokens: formTokens(ports.entropy(32), ports.clock.now) },
+    resync: { price, start: resync, tokens: formTokens(sync.entropy(32), sync.clock.now) },
     processFigures: figures.look,
     ready: () => {
       files.look();
       const trouble = daemon.sharing === null ? null : writer.status().trouble;
       // Another instance can serve better.
-      if (trouble !== null && ports.clock.now() - trouble.since >= unwritableMs) return false;
+      if (trouble !== null && sync.clock.now() - trouble.since >= unwritableMs) return false;
       return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
-    changes: { feed, clock: ports.clock, onChanges: (listener) => mirror.onChanges(listener) },
+    changes: { feed, clock: sync.clock, onChanges: (listener) => mirror.onChanges(listener) },
     copyRows: rowCopies({
       refuse: () => pages.refuseUnpublished(),
       made: published,
       mirror_path: mirror.path,
       directory: config.mirror.state_dir,
-      clock: ports.clock,
+      clock: sync.clock,
       signal: stopping,
     }),
     reads: {
@@ -163,23 +161,23 @@ export function answersOf(
         log.info({ condition: code, because: short(because) }, 'condition acknowledged by an operator');
         return { conditions: (await status.shown()).conditions };
       },
-      'GET /v1/plan': () => makePlan(ports),
+      'GET /v1/plan': () => makePlan(sync),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
-        const found = explainProduct(ports, id);
+        const found = explainProduct(sync, id);
         return date === undefined
           ? found
           : explainDate(facts, found ?? { product_id: id, claims: [] }, withinReach(date));
       },
       'GET /v1/rows': ({ query }, signal) => {
         // Before it is read: the copy is as the mirror was then, or newer.
-        const published_at = ports.clock.now();
+        const published_at = sync.clock.now();
         return (
           publishing?.rows(query, pages, AbortSignal.any([signal, stopping])) ?? { ...pages.after(query), published_at }
         );
       },
       'POST /v1/check': async ({ body }, signal) => {
-        refuseDates(ports, { date: body.date });
-        return await checkBeforeOrder(checks, body, signal);
+        refuseDates(sync, { date: body.date });
+        return await checks.check(body, signal);
       },
       'POST /v1/search': async ({ body }) => {
         const found = await searches.search(body);
@@ -187,7 +185,7 @@ export function answersOf(
         return found;
       },
       'POST /v1/orders': ({ body }) => writer.by(() => countOnceAndRecheck(checks, inbox.orders, body, stopping)),
-      'POST /v1/seen': ({ body }) => countSeen(checks, body),
+      'POST /v1/seen': ({ body }) => checks.views.seen(body),
       'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, found: [], ...(await price(wanted)) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => {
@@ -208,7 +206,7 @@ export function answersOf(
       ...subscriptionAnswers(daemon.subscriptions),
       'POST /v1/notifications/replay': async ({ body: { since } }) => {
         if (daemon.sharing !== null) throw noReplay();
-        const deliveries = await writer.by(() => inbox.deliveries.replay(instant(since), ports.clock.now()));
+        const deliveries = await writer.by(() => inbox.deliveries.replay(instant(since), sync.clock.now()));
         // Not awaited if the mirror cannot be written: the deliveries are stored, and applied later.
         if (writer.status().trouble === null) await receiving?.apply();
         else void receiving?.apply();

@@ -1,13 +1,13 @@
 import type { Backups } from '../backup/keep.ts';
 import type { Snapshots } from '../snapshot/snapshot.ts';
 import type { DaemonStatus } from '../status/daemon-status.ts';
-import type { CheckPorts } from '../sync/checks/check.ts';
+import type { CheckDesk } from '../sync/checks/check.ts';
+import type { ImageFiles } from '../sync/images/files.ts';
 import type { Audits } from '../sync/truth/audits.ts';
 import type { DoubtedService } from './conditions/doubts.ts';
 import type { ConditionWatch } from './conditions/watch.ts';
 import type { FileFailures } from './files.ts';
 import type { FruitlessSearches } from './fruitless.ts';
-import type { ImageFiles } from './images.ts';
 import type { Mirroring } from './mirroring.ts';
 import type { Publishing } from './publishing.ts';
 import type { Receiving } from './receiving.ts';
@@ -21,7 +21,7 @@ export interface Daemon extends Mirroring {
   readonly doubts: DoubtedService;
   readonly snapshots: Snapshots;
   readonly backups: Backups;
-  readonly checks: CheckPorts;
+  readonly checks: CheckDesk;
   readonly images: ImageFiles;
   readonly audits: Audits;
   readonly fruitless: FruitlessSearches;
@@ -36,6 +36,3 @@ export interface Daemon extends Mirroring {
   readonly status: Readonly<Record<'shown' | 'counted', () => Promise<DaemonStatus>>>;
   readonly schedule: Schedule;
 }
-
-/** The same while its jobs are listed: there is no schedule yet. */
-export type Unscheduled = Omit<Daemon, 'schedule'>;

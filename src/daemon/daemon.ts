@@ -11,13 +11,13 @@ import { Attempts } from '../mirror/status/outcomes.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { whyWaiting } from '../status/daemon-status.ts';
 import { statusLine } from '../status/status-line.ts';
-import { checkPorts } from '../sync/checks/check.ts';
+import { CheckDesk } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
 import { auditsOf } from '../sync/truth/audits.ts';
 import { answersOf, noReload, type Reload } from './answers.ts';
 import { DoubtedService } from './conditions/doubts.ts';
 import { ConditionWatch } from './conditions/watch.ts';
-import type { Daemon, Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import { FileFailures } from './files.ts';
 import { fruitlessSearches } from './fruitless.ts';
 import { keepImageFiles } from './images.ts';
@@ -104,7 +104,8 @@ export async function startDaemon(
   stack.use(schedule.start());
   stack.defer(() => stopping.abort(new Error('the daemon is stopping')));
   const closing = stack.move();
-  return Object.assign(daemon, {
+  return {
+    ...daemon,
     admin: addresses,
     storefront: storefront?.address ?? null,
     receiver: daemon.receiving?.receiver.address ?? null,
@@ -119,7 +120,7 @@ export async function startDaemon(
     broken: daemon.failures.broken,
     trouble: files.trouble,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
-  });
+  };
 }
 
 /** Reads the status, which a thread counts: records are too many to be counted between two calls. */
@@ -136,7 +137,7 @@ export interface AssemblyOptions {
   readonly stopping: AbortSignal;
   readonly counts: MirrorCounts;
   /** Makes the list of jobs. A test may change it. */
-  readonly jobs?: (daemon: Unscheduled) => readonly Job[];
+  readonly jobs?: (daemon: Daemon) => readonly Job[];
 }
 
 /** Adds to a mirroring all parts of a daemon but its interfaces. They end with the stack. Nobody ticks the schedule yet. */
@@ -146,14 +147,14 @@ export async function assemble(
   { secrets }: LoadedConfig,
   { stopping, counts, jobs = jobsOf }: AssemblyOptions,
 ): Promise<Daemon> {
-  const { config, inbox, ports, limiter, files, writer } = mirroring;
-  const { clock } = ports;
-  const failures = new FileFailures(files, writer, ports);
+  const { config, mirror, inbox, sync, limiter, files, writer } = mirroring;
+  const { clock, log } = sync;
+  const failures = new FileFailures(files, writer, sync);
   // Started before the rest, so that it ends after it: the daemon's last changes are published too.
   const publishing = await startPublishing(mirroring, secrets.database_url);
   stack.use(publishing);
-  const checks = stack.use(checkPorts(mirroring));
-  const images = stack.use(keepImageFiles(mirroring));
+  const checks = stack.use(new CheckDesk(mirroring));
+  const images = keepImageFiles(stack, mirroring);
   const receiving = await startReceiving(mirroring, secrets.receiver_secret, { stopping, failures });
   stack.use(receiving);
   const parts = {
@@ -161,31 +162,35 @@ export async function assemble(
     stopping,
     failures,
     doubts: new DoubtedService(mirroring),
-    snapshots: keepSnapshots({ ...ports, attempts: attemptsOf(mirroring, 'snapshot') }, config.snapshot),
+    snapshots: keepSnapshots({ mirror, clock, log, attempts: attemptsOf(mirroring, 'snapshot') }, config.snapshot),
     backups: keepBackups(
-      { ...ports, inbox, attempts: attemptsOf(mirroring, 'backup'), drills: attemptsOf(mirroring, 'restore-drill') },
+      {
+        mirror,
+        inbox,
+        clock,
+        log,
+        attempts: attemptsOf(mirroring, 'backup'),
+        drills: attemptsOf(mirroring, 'restore-drill'),
+      },
       config.backup,
     ),
     checks,
     images,
-    audits: auditsOf(ports),
+    audits: auditsOf(sync),
     fruitless: fruitlessSearches(inbox, clock),
-    floods: watchChecks(ports, () => limiter.state()),
+    floods: watchChecks(sync, () => limiter.state()),
     conditions: new ConditionWatch(mirroring),
     publishing,
     receiving,
+    schedule: createSchedule({
+      clock,
+      signal: stopping,
+      writing: (work, signal) => writer.until(signal, work),
+      failed: (error) => failures.note('mirror', error),
+    }),
   };
-  const unscheduled = Object.assign(parts, {
-    status: statusSource(parts, { jobs: () => daemon.schedule.list(), counts }),
-  });
-  const schedule = createSchedule(jobs(unscheduled), {
-    clock,
-    signal: stopping,
-    unmet: unmetIn(unscheduled),
-    writing: (work, signal) => writer.until(signal, work),
-    failed: (error) => failures.note('mirror', error),
-  });
-  const daemon: Daemon = Object.assign(unscheduled, { schedule });
+  const daemon: Daemon = { ...parts, status: statusSource(parts, counts) };
+  daemon.schedule.add(jobs(daemon), unmetIn(daemon));
   // What has broken by now refuses the start: waiting deliveries could not be applied on a full disk, for example.
   await Promise.race([failures.broken, null]);
   return daemon;

@@ -3,7 +3,7 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, runSyncCycle } from '../sync/engine.ts';
 import { surveyDueAt } from '../sync/records/call-value.ts';
 import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
-import type { Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import { witnessFeed } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
 import type { Need } from './needs.ts';
@@ -25,10 +25,10 @@ const writes = ['mirror', 'leads', 'writing'] as const satisfies Need[];
  * virtual time tests the daemon's own schedule. Jobs due at the same instant begin in this order: the sync cycle reads
  * what the housekeeping of the same second made due.
  */
-export function jobsOf(daemon: Unscheduled): Job[] {
+export function jobsOf(daemon: Daemon): Job[] {
   const { snapshots, backups, checks, images, doubts, receiving, floods, fruitless } = daemon;
-  const { config, ports, mirror, inbox, files, writer, watch, subscriptions, conditions, status } = daemon;
-  const { clock, refusals } = ports;
+  const { config, sync, mirror, inbox, files, writer, watch, subscriptions, conditions, status } = daemon;
+  const { clock, refusals } = sync;
   /** Without a receiver this job has nothing to do. */
   const receives = receiving === null ? reactsOnly : {};
   const copying = receiving?.copying ?? null;
@@ -48,7 +48,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       every: minute,
       needs: ['inbox'],
       ...reactsOnly,
-      run: async () => witnessFeed(mirror, inbox, ports.log),
+      run: async () => witnessFeed(mirror, inbox, sync.log),
     },
     { name: 'receiver', every: minute, needs: writes, ...receives, run: async () => receiving?.maintain() },
     // Copies what other instances received. The leader's own deliveries are copied at once.
@@ -63,8 +63,8 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: [...writes, 'time'],
       asks_service: true,
       // Everything else reacts to reads and deliveries.
-      workAt: () => (mirror.schedule.targets.replannedTo() === null ? surveyDueAt(ports) : clock.now()),
-      run: (signal) => runChores(ports, signal),
+      workAt: () => (mirror.schedule.targets.replannedTo() === null ? surveyDueAt(sync) : clock.now()),
+      run: (signal) => runChores(sync, signal),
     },
     {
       name: 'offers',
@@ -78,7 +78,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       name: 'categories',
       every: hour,
       needs: [...writes, 'certain-time'],
-      run: (signal) => reassignCategories(ports, signal),
+      run: (signal) => reassignCategories(sync, signal),
     },
     // Before the sync cycle, because it measures the data shown until then.
     {
@@ -97,7 +97,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
       needs: [...writes, 'time'],
       workAt: () => (refusals.keyRefused() !== null && mirror.changes.isPassOpen() ? clock.now() : null),
       run: async () => {
-        if (refusals.keyRefused() !== null) completePass(ports);
+        if (refusals.keyRefused() !== null) completePass(sync);
       },
     },
     {
@@ -183,7 +183,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
     },
     retentionJob(daemon),
     // Also at the start: it cleans up what an earlier process left behind.
-    { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: images.sweep },
+    { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: () => images.sweep() },
     // After all other jobs, whose results it reads.
     {
       name: 'conditions',
@@ -196,7 +196,7 @@ export function jobsOf(daemon: Unscheduled): Job[] {
   ];
 }
 
-function backupJob({ config, backups }: Unscheduled): Job[] {
+function backupJob({ config, backups }: Daemon): Job[] {
   const { at, zone } = config.backup;
   if (at === null) return [];
   return [
@@ -230,21 +230,21 @@ export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null
 }
 
 /** Returns the job that reads all due records, and ends the sync cycle in the change feed. */
-function passJob({ config, ports, mirror, writer }: Mirroring): Job {
+function passJob({ config, sync, mirror, writer }: Mirroring): Job {
   return {
     name: 'pass',
     every: second,
     needs: [...writes, 'time', 'key'],
     asks_service: true,
     // Also while the key is refused: due records stay due.
-    workAt: () => (mirror.changes.isPassOpen() ? ports.clock.now() : mirror.schedule.records.nextDueAt(null)),
+    workAt: () => (mirror.changes.isPassOpen() ? sync.clock.now() : mirror.schedule.records.nextDueAt(null)),
     run: async (signal) => {
-      const result = await runSyncCycle(ports, config.budget.concurrency, {
+      const result = await runSyncCycle(sync, config.budget.concurrency, {
         job_id: null,
         signal,
         mayBulk: () => !writer.isLow,
       });
-      if (result.stored + result.failed > 0) ports.log.info({ ...result }, 'pass ended');
+      if (result.stored + result.failed > 0) sync.log.info({ ...result }, 'pass ended');
       mirror.checkpoint(writer.isLow ? 'tight' : 'plenty');
     },
   };

@@ -6,7 +6,7 @@ import { ZoneFiles } from '../files/zone-files.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 import type { NotOffered } from '../mirror/schedule/offers.ts';
 import { noteAbsence } from '../sync/notifications/coverage.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { Sync } from '../sync/records/context.ts';
 import { prepareRecords } from '../sync/records/prepare.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { createSync } from '../sync/sync.ts';
@@ -30,7 +30,7 @@ export interface Mirroring extends OpenFiles, ServiceConnection, AsyncDisposable
   readonly writer: Writer;
   /** Chooses between the time zones of the machine and of the runtime. */
   readonly zones: ZoneFiles;
-  readonly ports: Ports;
+  readonly sync: Sync;
   readonly subscriptions: ManagedSubscriptions;
   /** Watches for a wrong clock of the machine, repairs stored instants and records the doubt. */
   readonly watch: ClockWatch;
@@ -63,7 +63,7 @@ export async function openMirroring(
   const service = connectService(stack, machine, loaded, { ...opened, writer }, sharing);
   const { upstream, probe, limiter, serviceClock } = service;
   const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
-  const ports = createSync(
+  const sync = createSync(
     { upstream, mirror, clock, chance, entropy, log, policy, budget: () => limiter.learned() },
     probe,
   );
@@ -78,12 +78,12 @@ export async function openMirroring(
   // Instants that a wrong clock wrote are repaired first, so that planning uses the right time.
   watch.observe();
   forgetUnasked(mirror, config.service.profile);
-  prepareRecords(ports);
+  prepareRecords(sync);
   zones.look();
   // Deliveries that cannot be applied again count as never received.
-  if (gone_since !== null) noteAbsence(ports, gone_since);
+  if (gone_since !== null) noteAbsence(sync, gone_since);
   const crowding = new Crowding(clock, log);
-  const parts = { ...opened, ...service, machine, config, writer, zones, ports, watch, sharing, crowding };
+  const parts = { ...opened, ...service, machine, config, writer, zones, sync, watch, sharing, crowding };
   const subscriptions = manageSubscriptions(loaded, parts);
   const closing = stack.move();
   return {

@@ -21,11 +21,11 @@ export type Need = 'mirror' | 'inbox' | 'writing' | 'leads' | 'time' | 'certain-
 export type Unmet = (need: Need) => string | null;
 
 export function unmetIn(mirroring: Mirroring): Unmet {
-  const { files, watch, ports } = mirroring;
+  const { files, watch, sync } = mirroring;
   let looked_at = Number.NaN;
   const lost = (file: 'mirror' | 'inbox') => {
     // Many jobs ask in one tick.
-    const now = ports.clock.monotonic();
+    const now = sync.clock.monotonic();
     if (now !== looked_at) files.look();
     looked_at = now;
     return files.isWell(file) ? null : (files.trouble()?.message ?? `the ${file} is lost`);
@@ -50,7 +50,7 @@ export function unmetIn(mirroring: Mirroring): Unmet {
     },
     'certain-time': () => (watch.mayPrune() ? null : "the machine's clock is in doubt, or was within the hour"),
     key: () => {
-      const message = ports.refusals.keyRefused();
+      const message = sync.refusals.keyRefused();
       return message === null ? null : `the service refuses the key: ${message}`;
     },
   };

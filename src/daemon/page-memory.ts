@@ -5,12 +5,12 @@ import type { Mirroring } from './mirroring.ts';
 
 /** Reads the data that the page shows in addition to the status. Leaves out data of a file that is lost or damaged. */
 export function pageMemory(
-  { mirror, inbox, files, ports }: Mirroring,
+  { mirror, inbox, files, sync }: Mirroring,
   { feed, started_at }: { readonly feed: ChangeFeed; readonly started_at: number },
 ): PageMemory {
   const [mirrored, received] = [files.isWell('mirror'), files.isWell('inbox')];
   const { conditions, deliveries } = inbox;
-  const from = instant(ports.clock.now() - memoryMs);
+  const from = instant(sync.clock.now() - memoryMs);
   const titleOf = ({ product_id }: FeedChange) => mirror.catalogue.products.shown(product_id)?.title ?? null;
   return {
     started_at,

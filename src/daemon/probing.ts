@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs';
-import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { laneShares } from '../domain/schedule/lanes.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
-import type { ProbePorts } from '../sync/reports/probe-calls.ts';
+import type { ProbedService } from '../sync/reports/probe-calls.ts';
 import { callLimits } from '../upstream/call-limits.ts';
 import { createLimiter } from '../upstream/limiter.ts';
-import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
+import { createRawReads } from '../upstream/raw-reads.ts';
 import { serviceClock } from '../upstream/service-clock.ts';
 import type { Machine } from './machine.ts';
 import { openMirroring } from './mirroring.ts';
@@ -21,12 +20,12 @@ export type ProbeProgress = (calls: number, asking: string) => void;
 
 /** Probes through the limiter of a running daemon or of the caller. */
 export function probeThrough(
-  ports: Omit<ProbePorts, 'calls_a_second'>,
+  service: ProbedService,
   config: LoadedConfig['config'],
   signal: AbortSignal,
   { progressed, calls_a_second = politeCallsASecond }: { progressed?: ProbeProgress; calls_a_second?: number } = {},
 ): Promise<ProbeReport> {
-  return probeService({ ...ports, calls_a_second }, settingsOf(config), signal, progressed);
+  return probeService(service, settingsOf(config, calls_a_second), signal, progressed);
 }
 
 /**
@@ -45,14 +44,11 @@ export async function probeAlone(
     return await probeThrough(mirroring, config, signal, pace);
   }
   await using stack = new AsyncDisposableStack();
-  const { raw, clock } = connectAlone(stack, machine, loaded);
-  return await probeThrough({ raw, clock }, config, signal, pace);
+  return await probeThrough(connectAlone(stack, machine, loaded), config, signal, pace);
 }
 
 /** The way to the service before the first start. */
-interface AloneConnection {
-  readonly raw: RawReads;
-  readonly clock: Clock;
+interface AloneConnection extends ProbedService {
   /** Milliseconds by which our clock is behind the service's; null if it has sent no Date. */
   readonly offset: () => number | null;
 }
@@ -82,9 +78,10 @@ export function connectAlone(
   return { raw: createRawReads({ asker, limiter, clock, limits }), clock, offset };
 }
 
-function settingsOf({ service }: LoadedConfig['config']): ProbeSettings {
+function settingsOf({ service }: LoadedConfig['config'], calls_a_second: number): ProbeSettings {
   const { paths, first_page, page_size, days_per_request, throttle_statuses } = service.profile;
   return {
+    calls_a_second,
     paths,
     first_page,
     page_size,

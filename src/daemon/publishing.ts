@@ -46,13 +46,13 @@ const watchMs = { usual: 2000, failed: 500, patience: 3000 } as const;
  * Null: no database is configured, and its driver is not loaded. A malformed URL is refused (78).
  */
 export async function startPublishing(
-  { config, mirror, ports, sharing, writer }: Mirroring,
+  { config, mirror, sync, sharing, writer }: Mirroring,
   url: Secret | null,
 ): Promise<Publishing | null> {
   if (url === null) return null;
   const { schema } = config.database;
   await using stack = new AsyncDisposableStack();
-  const { clock, entropy, log } = ports;
+  const { clock, entropy, log } = sync;
   let answered_at: number = clock.now();
   const answered = () => {
     answered_at = clock.now();

@@ -59,8 +59,8 @@ export async function startReceiving(
   { stopping, failures }: ReceivingOptions,
 ): Promise<Receiving | null> {
   if (secret === null) return null;
-  const { machine, config, mirror, inbox, ports, writer, sharing, crowding } = mirroring;
-  const { clock, log } = ports;
+  const { machine, config, mirror, inbox, sync, writer, sharing, crowding } = mirroring;
+  const { clock, log } = sync;
   const { listen, public_url, allow, trusted_proxies } = config.receiver;
   const networks = networksOf(allow);
   const broken = (error: unknown) => failures.note('inbox', error);
@@ -92,14 +92,14 @@ export async function startReceiving(
   });
   stack.use(receiver);
 
-  noteAbsence(ports, sharing === null ? inbox.deliveries.last_heartbeat : sharing.last_alive_at);
+  noteAbsence(sync, sharing === null ? inbox.deliveries.last_heartbeat : sharing.last_alive_at);
   if (inbox.addresses.masterChanged() || inbox.feed.mirror === 'any') {
     if (inbox.addresses.masterChanged())
       log.warn(
         'the master secret has changed: new callback addresses are sent to the service; what it sends to the old ones meanwhile is lost',
       );
     mirror.transaction(() => mirror.push.subscriptions.addressesVoid());
-    healGaps(ports);
+    healGaps(sync);
   }
   const heartbeat = new Heartbeat(mirroring);
   const maintain = async () => {
@@ -141,7 +141,7 @@ class LeaderDesk implements Desk {
     copying: Copying | null,
     broken: (error: unknown) => void,
   ) {
-    const { sharing, files, inbox, writer, ports } = mirroring;
+    const { sharing, files, inbox, writer, sync } = mirroring;
     this.#mirroring = mirroring;
     this.#application = application;
     this.#copying = copying;
@@ -152,9 +152,7 @@ class LeaderDesk implements Desk {
       writer.now(() => inbox.deliveries.store(group));
     };
     this.#kept =
-      sharing === null
-        ? new InboxDesk({ store }, ports.clock, ports.log)
-        : new SharedDesk(sharing.deliveries, ports.log);
+      sharing === null ? new InboxDesk({ store }, sync.clock, sync.log) : new SharedDesk(sharing.deliveries, sync.log);
   }
 
   async keep(delivery: Received): Promise<void> {
@@ -170,17 +168,17 @@ class LeaderDesk implements Desk {
   }
 
   refused({ reason, caller }: Refused): void {
-    const { ports } = this.#mirroring;
+    const { sync } = this.#mirroring;
     if (reason === 'dropped') {
       try {
-        noteDropped(ports);
+        noteDropped(sync);
       } catch (error) {
         // The next refused call records it again.
         if (writeTroubleOf(error) === null) this.#broken(error);
       }
     }
     if (reason !== 'address') return;
-    this.strangers.unshift({ peer: caller, received_at: ports.clock.now(), allowed: false });
+    this.strangers.unshift({ peer: caller, received_at: sync.clock.now(), allowed: false });
     this.strangers.splice(refusedKept);
   }
 }
@@ -208,7 +206,7 @@ class Application implements AsyncDisposable {
 
   /** Applies the waiting deliveries. While the mirror is lost they stay in the inbox for the next start. */
   async apply(): Promise<void> {
-    const { files, writer, ports } = this.#mirroring;
+    const { files, writer, sync } = this.#mirroring;
     if (!files.isWell('mirror')) return;
     this.#again = true;
     // They stay in the inbox until the files can be written.
@@ -217,25 +215,25 @@ class Application implements AsyncDisposable {
       .then(() => undefined, this.#broken)
       .finally(() => {
         this.#running = null;
-        this.#applied_at = ports.clock.monotonic();
+        this.#applied_at = sync.clock.monotonic();
       });
     await this.#running;
   }
 
   /** Applies new deliveries: at once, or together with all that come within a short time after the last round. */
   soon(bytes = 0): void {
-    const { config, ports } = this.#mirroring;
+    const { config, sync } = this.#mirroring;
     this.#waiting_bytes += bytes;
     if (this.#waiting_bytes > config.retention.deliveries_bytes * applyAtOnce) {
       void this.apply();
       return;
     }
     if (this.#soon !== null) return;
-    const now = ports.clock.monotonic();
+    const now = sync.clock.monotonic();
     // A round under way has not ended yet, so all of the pause is still to come.
     const ended_at = this.#running === null ? this.#applied_at : now;
     const wait = applyApartMs - (now - ended_at);
-    const turn = wait <= 0 ? Promise.resolve() : ports.clock.sleep(wait, this.#stopping.signal).catch(() => undefined);
+    const turn = wait <= 0 ? Promise.resolve() : sync.clock.sleep(wait, this.#stopping.signal).catch(() => undefined);
     this.#soon = turn.then(() => {
       this.#soon = null;
       return this.apply();
@@ -249,14 +247,14 @@ class Application implements AsyncDisposable {
   }
 
   async #rounds(): Promise<void> {
-    const { mirror, inbox, ports } = this.#mirroring;
+    const { mirror, inbox, sync } = this.#mirroring;
     do {
       this.#again = false;
       this.#waiting_bytes = 0;
-      const counts = await applyDeliveries(ports, inbox.deliveries, this.#signal);
+      const counts = await applyDeliveries(sync, inbox.deliveries, this.#signal);
       if (counts.applied + counts.superseded + counts.quarantined === 0) continue;
       mirror.transaction(() => mirror.push.subscriptions.delivered(inbox.deliveries.lastBySubscription()));
-      ports.log.info({ ...counts }, 'deliveries applied');
+      sync.log.info({ ...counts }, 'deliveries applied');
     } while (this.#again && !this.#signal.aborted);
   }
 }
@@ -274,11 +272,11 @@ class Heartbeat {
 
   constructor(mirroring: Mirroring) {
     this.#mirroring = mirroring;
-    this.#at = mirroring.ports.clock.now();
+    this.#at = mirroring.sync.clock.now();
   }
 
   async beat(): Promise<void> {
-    const { writer, sharing, ports } = this.#mirroring;
+    const { writer, sharing, sync } = this.#mirroring;
     let wasAway = this.#failed;
     this.#failed = true;
     try {
@@ -287,16 +285,16 @@ class Heartbeat {
       wasAway = true;
     } catch (error) {
       if (error instanceof SyncFailed) throw error;
-      ports.log.error({ err: error }, 'the inbox cannot be written');
+      sync.log.error({ err: error }, 'the inbox cannot be written');
     }
-    await sharing?.deliveries.heartbeat(ports.clock.now()).catch(() => undefined);
+    await sharing?.deliveries.heartbeat(sync.clock.now()).catch(() => undefined);
   }
 
   #note(wasAway: boolean): void {
-    const { inbox, ports } = this.#mirroring;
-    const now = ports.clock.now();
+    const { inbox, sync } = this.#mirroring;
+    const now = sync.clock.now();
     inbox.deliveries.heartbeat(now);
-    if (wasAway) noteAbsence(ports, this.#at);
+    if (wasAway) noteAbsence(sync, this.#at);
     this.#at = now;
     this.#failed = false;
   }

@@ -4,7 +4,7 @@ import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
 import { orderMemoryMs } from '../sync/checks/order-once.ts';
 import { interestMemoryMs } from '../sync/records/weights.ts';
-import type { Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import type { Job } from './schedule.ts';
 
 const hourMs = 3_600_000;
@@ -16,8 +16,8 @@ const memoryMs = 90 * dayMs;
  * Once an hour records what is on sale, deletes data older than its retention, and compares the rules of time zones.
  * Returns the disk space that a flood of deliveries has used.
  */
-export function retentionJob(daemon: Unscheduled): Job {
-  const { config, ports, inbox, sharing, zones } = daemon;
+export function retentionJob(daemon: Daemon): Job {
+  const { config, sync, inbox, sharing, zones } = daemon;
   return {
     name: 'retention',
     every: hourMs,
@@ -28,22 +28,22 @@ export function retentionJob(daemon: Unscheduled): Job {
       prune(daemon);
       zones.look();
       await sharing?.deliveries
-        .prune(ports.clock.now() - config.retention.deliveries)
-        .catch((error: unknown) => ports.log.warn({ err: error }, 'old deliveries stay in the database'));
+        .prune(sync.clock.now() - config.retention.deliveries)
+        .catch((error: unknown) => sync.log.warn({ err: error }, 'old deliveries stay in the database'));
       while (!signal.aborted && inbox.deliveries.shrink()) await setImmediate();
     },
   };
 }
 
-async function recordOnSale({ status, mirror }: Unscheduled): Promise<void> {
+async function recordOnSale({ status, mirror }: Daemon): Promise<void> {
   const { filled_at, as_of, products, bookable } = await status.counted();
   if (filled_at === null) return;
   const counted = { counted_at: instant(as_of), sellable: products.sellable, days: bookable.days };
   mirror.transaction(() => mirror.status.onSale.record(counted));
 }
 
-function prune({ mirror, inbox, ports, config }: Unscheduled): void {
-  const now = ports.clock.now();
+function prune({ mirror, inbox, sync, config }: Daemon): void {
+  const now = sync.clock.now();
   const ago = (ms: number) => instant(now - ms);
   mirror.transaction(() => {
     const before = ago(config.retention.changes);

@@ -39,7 +39,6 @@ export type Job = {
 export interface ScheduleOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly unmet: Unmet;
   /**
    * Runs the work of a job that needs `writing` when the files can be written, and repeats it after each failure to
    * write.
@@ -57,6 +56,8 @@ export interface RunByHand extends JobRuns {
 
 /** Runs a list of jobs, each independently and never concurrently with itself. */
 export interface Schedule {
+  /** Adds jobs after those it has. `unmet` tells which of their needs are not met. Two jobs with one name are a bug. */
+  add(jobs: readonly Job[], unmet: Unmet): void;
   /** Ticks by the clock until the signal aborts. Disposing waits for running jobs. */
   start(): AsyncDisposable;
   /** Runs a job once, or joins the run under way; null: there is no such job. Never rejects. */
@@ -78,6 +79,7 @@ const longestSleepMs = 30_000;
 
 interface Entry {
   readonly job: Job;
+  readonly unmet: Unmet;
   next_at: number;
   running: Promise<void> | null;
   runs: number;
@@ -89,11 +91,8 @@ interface Entry {
   kept_from: string | null;
 }
 
-/** Creates the schedule of a list of jobs. Two jobs with one name are a bug. */
-export function createSchedule(
-  jobs: readonly Job[],
-  { clock, signal, unmet, writing, failed }: ScheduleOptions,
-): Schedule {
+/** Creates a schedule without jobs. */
+export function createSchedule({ clock, signal, writing, failed }: ScheduleOptions): Schedule {
   const none = {
     running: null,
     runs: 0,
@@ -103,9 +102,8 @@ export function createSchedule(
     failure: null,
     kept_from: null,
   };
-  const entries = jobs.map((job): Entry => ({ job, next_at: firstTick(job, clock.now()), ...none }));
-  const byName = new Map(entries.map((entry) => [entry.job.name, entry]));
-  if (byName.size < jobs.length) throw new Error('two jobs have one name');
+  const entries: Entry[] = [];
+  const named = (name: string) => entries.find(({ job }) => job.name === name);
 
   function runOnce(entry: Entry): Promise<void> {
     entry.running ??= attempt(entry).finally(() => {
@@ -118,7 +116,7 @@ export function createSchedule(
   function mayRun(entry: Entry): boolean {
     entry.kept_from = null;
     for (const need of entry.job.needs) {
-      entry.kept_from = unmet(need);
+      entry.kept_from = entry.unmet(need);
       if (entry.kept_from !== null) return false;
     }
     return true;
@@ -200,12 +198,18 @@ export function createSchedule(
   }
 
   return {
+    add: (jobs, unmet) => {
+      for (const job of jobs) {
+        if (named(job.name) !== undefined) throw new Error('two jobs have one name');
+        entries.push({ job, unmet, next_at: firstTick(job, clock.now()), ...none });
+      }
+    },
     start: () => {
       const loops = Promise.all(entries.map(loop));
       return { [Symbol.asyncDispose]: async () => void (await loops) };
     },
     run: async (name) => {
-      const entry = byName.get(name);
+      const entry = named(name);
       if (entry === undefined) return null;
       const joined = entry.running === null ? 0 : 1;
       await runOnce(entry);

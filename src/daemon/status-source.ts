@@ -1,11 +1,10 @@
 import { backupStatus } from '../backup/keep.ts';
 import type { Instant } from '../clock.ts';
-import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type CountedStatus, StatusReader, StatusReads } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import type { Daemon, Unscheduled } from './context.ts';
+import type { Daemon } from './context.ts';
 import type { Mirroring } from './mirroring.ts';
 
 /** The mirror's part of the status. */
@@ -17,7 +16,7 @@ export interface MirrorCounts {
 }
 
 /** Counts in a separate thread. Disposing ends it. */
-export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts & AsyncDisposable {
+export function mirrorCounts({ mirror, files, sync }: Mirroring): MirrorCounts & AsyncDisposable {
   const stack = new AsyncDisposableStack();
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
@@ -28,7 +27,7 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
   // mirrored data.
   const ifLost = async (now: Instant) => (files.isWell('mirror') ? null : { ...shown.read(now), as_of: now });
   const atNow = async (ask: (now: Instant) => Promise<CountedStatus>) => {
-    const now = ports.clock.now();
+    const now = sync.clock.now();
     return (await ifLost(now)) ?? (await ask(now));
   };
   return {
@@ -38,18 +37,13 @@ export function mirrorCounts({ mirror, files, ports }: Mirroring): MirrorCounts 
   };
 }
 
-export interface StatusOptions {
-  readonly jobs: () => readonly JobRuns[];
-  readonly counts: MirrorCounts;
-}
-
 /**
  * Puts the status together: the mirror's part, the facts known only to the daemon, and the conditions that follow from
  * both.
  */
-export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts }: StatusOptions): Daemon['status'] {
-  const { snapshots, backups, receiving, conditions, publishing } = daemon;
-  const { mirror, inbox, files, limiter, ports, config, writer } = daemon;
+export function statusSource(daemon: Omit<Daemon, 'status'>, counts: MirrorCounts): Daemon['status'] {
+  const { snapshots, backups, receiving, conditions, publishing, schedule } = daemon;
+  const { mirror, inbox, files, limiter, sync, config, writer } = daemon;
   const inboxStatus = (): InboxStatus => ({
     ...inbox.deliveries.counts(),
     ...inbox.deliveries.bytes(),
@@ -58,15 +52,15 @@ export function statusSource(daemon: Omit<Unscheduled, 'status'>, { jobs, counts
     receiver: receiving === null ? null : { address: receiving.receiver.address, ...receiving.receiver.counts() },
   });
   const around = (status: CountedStatus): DaemonStatus => {
-    const now = ports.clock.now();
+    const now = sync.clock.now();
     const whole = {
       ...status,
       files: files.findings(),
       storage: writer.status(),
       storefront: config.storefront.listen === null ? null : { listen: config.storefront.listen },
-      daemon: liveStatus(limiter, ports.refusals),
+      daemon: liveStatus(limiter, sync.refusals),
       inbox: inboxStatus(),
-      jobs: jobs(),
+      jobs: schedule.list(),
       snapshot: snapshotStatus(config.snapshot, mirror.path, snapshots.failing(), now),
       backup: backupStatus(config.backup, { filled_at: status.filled_at, failing: backups.failing(), now }),
       database: publishing?.status() ?? null,

@@ -4,7 +4,7 @@ import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { type CallbackAddresses, ownTestToken } from '../inbox/addresses.ts';
 import type { Inbox } from '../inbox/inbox.ts';
-import type { Ports } from '../sync/records/context.ts';
+import type { Sync } from '../sync/records/context.ts';
 import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/declared.ts';
 import { type ManagedSubscriptions, subscriptionWork } from '../sync/subscriptions/work.ts';
 import type { ServiceAsker } from '../upstream/adapter/service-asker.ts';
@@ -20,7 +20,7 @@ import type { Sharing } from './sharing/sharing.ts';
 
 interface SubscriptionParts {
   readonly machine: Machine;
-  readonly ports: Ports;
+  readonly sync: Sync;
   readonly inbox: Inbox;
   readonly asker: ServiceAsker;
   readonly limiter: Limiter;
@@ -34,9 +34,9 @@ const selfTestMs = 8000;
 /** Connects the declared subscriptions to the service, if everything needed is configured. */
 export function manageSubscriptions(
   { config, secrets }: LoadedConfig,
-  { machine, ports, inbox, asker, limiter, serviceClock, watch, sharing }: SubscriptionParts,
+  { machine, sync, inbox, asker, limiter, serviceClock, watch, sharing }: SubscriptionParts,
 ): ManagedSubscriptions {
-  const { clock, entropy } = ports;
+  const { clock, entropy } = sync;
   const { public_url } = config.receiver;
   const addresses = secrets.receiver_secret === null ? null : inbox.addresses;
   const why = missing(config, addresses);
@@ -59,7 +59,7 @@ export function manageSubscriptions(
   };
   return {
     work: subscriptionWork({
-      ...ports,
+      ...sync,
       service: sharing === null ? service : tellingFirst(service, tellingInTime(sharing.deliveries, addresses, clock)),
       addresses,
       mayRotate: () => watch.mayPrune(),

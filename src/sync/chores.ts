@@ -4,7 +4,7 @@ import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { surveyDemand } from './records/call-value.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
-import type { Ports } from './records/context.ts';
+import type { Sync } from './records/context.ts';
 import { replan, replanRest } from './records/replan.ts';
 import { repriceDates } from './records/reprice-dates.ts';
 
@@ -15,27 +15,27 @@ const slice = 200;
  * Housekeeping beside the reads: maintains the schedule, images near their limit, the price of a call, and coverage.
  * Run once a minute. Parts that run less often decide by stored instants.
  */
-export async function runChores(ports: Ports, signal: AbortSignal): Promise<void> {
-  readImagesNearLimit(ports);
-  judgeNotices(ports);
-  ports.evidence.look();
-  await updateCoverage(ports, signal);
-  await replanRest(ports, signal);
-  healGaps(ports);
-  await repriceDates(ports, signal);
-  await surveyDemand(ports, signal);
+export async function runChores(sync: Sync, signal: AbortSignal): Promise<void> {
+  readImagesNearLimit(sync);
+  judgeNotices(sync);
+  sync.evidence.look();
+  await updateCoverage(sync, signal);
+  await replanRest(sync, signal);
+  healGaps(sync);
+  await repriceDates(sync, signal);
+  await surveyDemand(sync, signal);
 }
 
 /** Assigns products to categories from scratch, since sales and experiences may have changed them. Run every hour. */
-export async function reassignCategories(ports: Ports, signal: AbortSignal): Promise<void> {
-  const { mirror, policy } = ports;
+export async function reassignCategories(sync: Sync, signal: AbortSignal): Promise<void> {
+  const { mirror, policy } = sync;
   if (policy.categories.length === 0) return;
   let after = allProducts.after;
   for (;;) {
     const ids = mirror.catalogue.products.idsAfter(after, slice);
     const last = ids.at(-1);
     if (last === undefined || signal.aborted) return;
-    mirror.transaction(() => replan(ports, assignCategories(ports, { after, limit: slice })));
+    mirror.transaction(() => replan(sync, assignCategories(sync, { after, limit: slice })));
     after = last;
     await setImmediate();
   }

@@ -13,14 +13,14 @@ import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
 import { readPlace, walkProducts } from './reads/walk-products.ts';
 import { walkTags } from './reads/walk-tags.ts';
-import type { Commit, Ports, Sync, SyncPorts } from './records/context.ts';
+import { type Commit, ReadLane, type Sync } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 
-type Refresh = (ports: SyncPorts, record: RecordFacts, signal: AbortSignal) => Promise<Refreshed>;
+type Refresh = (lane: ReadLane, record: RecordFacts, signal: AbortSignal) => Promise<Refreshed>;
 
 const refreshes: Readonly<Record<Resource, Refresh>> = {
-  products: (ports, record, signal) =>
-    record.product_id === 0 ? walkProducts(ports, record, signal) : readPlace(ports, record, signal),
+  products: (lane, record, signal) =>
+    record.product_id === 0 ? walkProducts(lane, record, signal) : readPlace(lane, record, signal),
   experiences: walkExperiences,
   tags: walkTags,
   product_detail: refreshProductDetail,
@@ -86,22 +86,22 @@ export interface SyncCycleOptions {
  * fails or is stored independently. Rejects if a file cannot be written: then no record counts as failed, and the
  * records being read stay due.
  */
-export async function runSyncCycle(ports: Ports, workers: number, options: SyncCycleOptions): Promise<SyncCycleResult> {
-  const result = await new SyncCycle(ports, workers, options).run();
-  const { mirror, clock } = ports;
-  const filled = isFilled(ports);
+export async function runSyncCycle(sync: Sync, workers: number, options: SyncCycleOptions): Promise<SyncCycleResult> {
+  const result = await new SyncCycle(sync, workers, options).run();
+  const { mirror, clock } = sync;
+  const filled = isFilled(sync);
   if (filled || mirror.schedule.jobs.isAnyOpen())
     mirror.transaction(() => {
       mirror.schedule.jobs.finish(clock.now());
       if (filled) mirror.markFilled(clock.now());
     });
-  completePass(ports);
+  completePass(sync);
   return result;
 }
 
 /** One sync cycle: its reads, from the first due record until none is due. */
 class SyncCycle {
-  readonly #ports: Ports;
+  readonly #sync: Sync;
   readonly #workers: number;
   readonly #mayBulk: () => boolean;
   /** Stops the sync cycle: the key is refused, a file cannot be written, or nothing is left to do. */
@@ -109,7 +109,6 @@ class SyncCycle {
   readonly #ended: AbortSignal;
   readonly #over = Promise.withResolvers<void>();
   readonly #sources: readonly Source[];
-  readonly #lanes: ReadonlyMap<LaneEntry, Omit<SyncPorts, 'commit'>>;
   /** Stores answers together, so that several share one wait for the disk. Meanwhile their workers are free. */
   readonly #together: ReturnType<typeof commitTogether>;
   /** The number of answers that wait to be stored, and the number of those that change the mirror. */
@@ -124,21 +123,14 @@ class SyncCycle {
   #ended_jobs_at: number;
   #failure: { readonly error: unknown } | null = null;
 
-  constructor(ports: Ports, workers: number, { job_id, signal, mayBulk = () => true }: SyncCycleOptions) {
-    const { upstream, ...given } = ports;
-    this.#ports = ports;
+  constructor(sync: Sync, workers: number, { job_id, signal, mayBulk = () => true }: SyncCycleOptions) {
+    this.#sync = sync;
     this.#workers = workers;
     this.#mayBulk = mayBulk;
     this.#ended = AbortSignal.any([signal, this.#stop.signal]);
-    this.#sources = sourcesOf(ports, job_id);
-    this.#lanes = new Map(
-      this.#sources.map(({ name }) => [
-        name,
-        { ...given, upstream: upstream.in(name), progressed: () => this.#pump() },
-      ]),
-    );
-    this.#together = commitTogether(given, 'reject');
-    this.#told_at = ports.clock.monotonic();
+    this.#sources = sourcesOf(sync, job_id);
+    this.#together = commitTogether(sync, 'reject');
+    this.#told_at = sync.clock.monotonic();
     this.#ended_jobs_at = this.#told_at;
   }
 
@@ -193,7 +185,7 @@ class SyncCycle {
       if (next === undefined) break;
       if (!this.#inFlight.has(keyOf(next))) return next;
     }
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     const generation = mirror.schedule.records.generation();
     const now = clock.now();
     const { dry } = source;
@@ -212,7 +204,7 @@ class SyncCycle {
   #start(source: Source, record: RecordFacts): void {
     const free = occupy(source);
     this.#inFlight.add(keyOf(record));
-    this.#ports.retries.called();
+    this.#sync.retries.called();
     this.#refresh(source, record, free)
       .catch((error: unknown) => this.#fail(error))
       .then(() => {
@@ -229,26 +221,25 @@ class SyncCycle {
   }
 
   async #refresh({ name }: Source, record: RecordFacts, free: () => void): Promise<void> {
-    const lane = this.#lanes.get(name);
-    if (lane === undefined) throw new Error(`no ports for ${name}`);
-    const own = { ...lane, commit: this.#committing(free) };
+    const sync = this.#sync;
     // The record was picked before its path turned out to be missing.
-    if (!own.policy.extent.resources.has(record.resource)) return;
+    if (!sync.policy.extent.resources.has(record.resource)) return;
     try {
-      const result = await refreshes[record.resource](own, record, this.#ended);
+      const lane = new ReadLane(sync, name, this.#committing(free), () => this.#pump());
+      const result = await refreshes[record.resource](lane, record, this.#ended);
       if (result.kind === 'key-refused') this.#stop.abort(new Error('the service refuses the key'));
       else if (result.kind !== 'postponed') {
         this.#counts[result.kind] += 1;
         if (result.kind === 'stored' && result.changed) this.#counts.changed += 1;
-        report(own, record, result);
+        report(sync, record, result);
       }
     } catch (error) {
       if (this.#ended.aborted) return;
       // The error concerns the file, not the record: no other record could be stored either.
       if (faultOf(error) !== null) throw error;
       // A record that hits a bug of ours must not block the others.
-      own.log.error({ ...keyFields(record), err: error }, 'refresh threw');
-      recordFailure(own, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
+      sync.log.error({ ...keyFields(record), err: error }, 'refresh threw');
+      recordFailure(sync, record, { code: 'bug', message: String(error).slice(0, 200), final: false });
       this.#counts.failed += 1;
     }
   }
@@ -277,23 +268,23 @@ class SyncCycle {
    * the first fill jobs stay open, because records of products that are yet to be found join them.
    */
   #endJobs(): void {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     if (clock.monotonic() - this.#ended_jobs_at < endJobsEveryMs) return;
     this.#ended_jobs_at = clock.monotonic();
     if (mirror.filledAt() === null || !mirror.schedule.jobs.isAnyOpen()) return;
-    if (mirror.transaction(() => mirror.schedule.jobs.finish(clock.now())) > 0) completePass(this.#ports);
+    if (mirror.transaction(() => mirror.schedule.jobs.finish(clock.now())) > 0) completePass(this.#sync);
   }
 
   /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
   #housekeep(): void {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     // Records stored together are counted together, so the number may skip the exact hundred.
     const done = this.#counts.stored + this.#counts.failed;
     if (done - this.#checkpointed >= checkpointEvery) mirror.checkpoint(this.#mayBulk() ? 'plenty' : 'tight');
     this.#checkpointed = done - (done % checkpointEvery);
     if (clock.monotonic() - this.#told_at < tellEveryMs) return;
     this.#told_at = clock.monotonic();
-    completePass(this.#ports);
+    completePass(this.#sync);
   }
 
   /** Stops starting work. The sync cycle rejects when no worker is busy any more. */

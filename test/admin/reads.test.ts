@@ -49,7 +49,7 @@ beforeAll(async () => {
     date,
   });
   withdrawn_id = sold.findLast((each) => each.product_id !== product_id)?.product_id ?? 0;
-  withdraw({ daemon }, withdrawn_id, daemon.ports.clock.now());
+  withdraw({ daemon }, withdrawn_id, daemon.sync.clock.now());
 });
 
 const key = (name: string) => ({ authorization: `Bearer ${name}` });

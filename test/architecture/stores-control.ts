@@ -8,7 +8,7 @@ export function reachStores(harness: VirtualHarness): unknown[] {
     mirror: {
       changes: { newest }, // reached
     },
-  } = harness.daemon.ports;
+  } = harness.daemon.sync;
   const { inbox: box } = harness.daemon; // reached
   const key = 'inbox';
   hand(harness.daemon[key]); // reached

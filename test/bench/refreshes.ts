@@ -145,7 +145,7 @@ function insertLine(inserts: readonly { readonly alone: number; readonly daemon:
 }
 
 function requestDates({ daemon }: DaemonJobs): void {
-  requestResync(daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(daemon.sync, { resources: ['availability'], product_ids: [], from: null, to: null });
 }
 
 /** The daemon reads what is due; then the bare program asks for the same. */
@@ -154,7 +154,7 @@ async function beside({ daemon }: DaemonJobs, { service, bare }: Others): Promis
   emptyWal(daemon.config.mirror.path);
   const before = process.cpuUsage();
   const signal = new AbortController().signal;
-  const { failed } = await runSyncCycle(daemon.ports, connections, { job_id: null, signal });
+  const { failed } = await runSyncCycle(daemon.sync, connections, { job_id: null, signal });
   const { user, system } = process.cpuUsage(before);
   const received = await asked<number>(service, 'bytes');
   const calls = await asked<string[]>(service, 'calls');

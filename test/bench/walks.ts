@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { walkProducts } from '../../src/sync/reads/walk-products.ts';
-import type { SyncPorts } from '../../src/sync/records/context.ts';
+import { ReadLane } from '../../src/sync/records/context.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -50,16 +50,15 @@ export async function walkLines(args: readonly string[]): Promise<Line[]> {
   ];
 }
 
-async function walked({ daemon: { ports, mirror } }: DaemonJobs): Promise<Walk> {
+async function walked({ daemon: { sync, mirror } }: DaemonJobs): Promise<Walk> {
   const db = new Database(mirror.path);
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
-  const record = mirror.schedule.records.find({ ...walkKinds(ports.policy.extent).primary, product_id: 0 });
+  const record = mirror.schedule.records.find({ ...walkKinds(sync.policy.extent).primary, product_id: 0 });
   if (record === null) throw new Error('the list is not among the records');
-  const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-  const own = { ...ports, upstream: ports.upstream.in('weekly'), progressed: () => undefined, commit };
+  const lane = new ReadLane(sync, 'weekly', async (work) => mirror.transaction(work));
   const before = process.cpuUsage();
-  const walk = await walkProducts(own, record, new AbortController().signal);
+  const walk = await walkProducts(lane, record, new AbortController().signal);
   if (walk.kind !== 'stored') throw new Error(`the walk ended as ${JSON.stringify(walk)}`);
   const { user, system } = process.cpuUsage(before);
   return { ms: (user + system) / 1000, wal_bytes: walSizeOf(mirror.path) };

@@ -43,8 +43,8 @@ async function auditedHarness() {
 
 async function readImages(harness: VirtualHarness): Promise<void> {
   await harness.drive(harness.clock.sleep(hour));
-  requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.sync, { resources: ['images'], product_ids: [], from: null, to: null });
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
 function withImages(harness: VirtualHarness, count: number): { id: number; images: SandboxImage[] }[] {

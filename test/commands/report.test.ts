@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import type { WeekReport } from '../../src/domain/week/report.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { checkPorts } from '../../src/sync/checks/check.ts';
 import { reportOrder } from '../../src/sync/checks/orders.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -41,22 +40,22 @@ async function eventfulWeek() {
 }
 
 async function happen(harness: VirtualHarness, of: Record<'closed' | 'dearer' | 'pictured' | 'gone', SandboxProduct>) {
-  const { ports, mirror, inbox } = harness.daemon;
+  const { sync, mirror, inbox } = harness.daemon;
   Object.assign(of.closed, { status: 'unavailable', reason: 'temporary_closure', title: hostile });
   of.dearer.price *= 2;
   const [image] = of.pictured.images.splice(0, 1);
   // A product off sale has to be said twice.
   for (const _ of ['once', 'twice']) {
     await harness.drive(harness.clock.sleep(hour));
-    requestResync(ports, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
-    await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
+    requestResync(sync, { resources: ['products', 'images'], product_ids: [], from: null, to: null });
+    await harness.drive(runSyncCycle(sync, 4, { job_id: null, signal: new AbortController().signal }));
   }
   const by = { sent_at: harness.clock.now(), reason: 'requested' } as const;
   mirror.transaction(() => {
     mirror.changes.add({ product_id: of.gone.id, kind: 'product_withdrawn', detail: { reason: 'gone' } }, by);
   });
   const date = new Date(Date.now() + 20 * day).toISOString().slice(0, 10);
-  reportOrder(checkPorts(harness.daemon), {
+  reportOrder(harness.daemon.sync, {
     product_id: of.dearer.id,
     date,
     quantity: 2,

@@ -105,7 +105,7 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
     for (const { name } of daemon.schedule.list()) await daemon.schedule.run(name);
     // A price that moves so far is asked again.
     sandbox.faults.add({ kind: 'prices', factor: 100 });
-    requestResync(daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    requestResync(daemon.sync, { resources: ['products'], product_ids: [], from: null, to: null });
     await daemon.schedule.run('pass');
     await askedBy('ops.example.com', daemon.admin[0] ?? '');
   });

@@ -61,8 +61,8 @@ describe('states that are published while others are written', needs('postgres',
     const clock = { ...systemClock, now: () => instant(systemClock.now() + later) };
     const { log, lines } = testLog('info');
     const url = createSecret(at.server.url);
-    const ports = { ...at.harness.daemon.ports, clock, log };
-    await using publishing = await startPublishing({ ...at.harness.daemon, ports }, url);
+    const sync = { ...at.harness.daemon.sync, clock, log };
+    await using publishing = await startPublishing({ ...at.harness.daemon, sync }, url);
     const kinds = () =>
       conditionsOf({ ...healthy, at: clock.now(), database: publishing?.status() ?? null }).map(({ code }) => code);
     at.server.stop('immediate');

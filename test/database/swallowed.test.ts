@@ -62,8 +62,8 @@ describe('a PostgreSQL that swallows packets', needs('postgres'), () => {
 
   it('is told of within ten seconds, and no more when it answers', { timeout: 60_000 }, async () => {
     await using way = await wayTo(at.server.directory);
-    const ports = { ...at.harness.daemon.ports, clock: systemClock };
-    await using publishing = await startPublishing({ ...at.harness.daemon, ports }, createSecret(way.url));
+    const sync = { ...at.harness.daemon.sync, clock: systemClock };
+    await using publishing = await startPublishing({ ...at.harness.daemon, sync }, createSecret(way.url));
     const kinds = (now: number) =>
       conditionsOf({ ...healthy, at: now, database: publishing?.status() ?? null }).map(({ code }) => code);
     await expect.poll(() => publishing?.status().state, { timeout: 20_000 }).not.toBeNull();

@@ -18,7 +18,7 @@ export class DeliveryList {
 
   /** Applies those that wait. */
   apply(): Promise<Applied> {
-    return applyDeliveries(this.#harness.daemon.ports, this.#deliveries, new AbortController().signal);
+    return applyDeliveries(this.#harness.daemon.sync, this.#deliveries, new AbortController().signal);
   }
 
   /** Returns the state of each, in order. */

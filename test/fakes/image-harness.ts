@@ -100,9 +100,9 @@ export async function imageHarness(
       await tick('second');
     },
     settle: async () => {
-      const { mirror, ports } = jobs.daemon;
+      const { mirror, sync } = jobs.daemon;
       await tick('minute');
-      while (mirror.catalogue.imageFiles.due(ports.clock.now(), 'all', 1).length > 0 && !isFull(jobs.daemon))
+      while (mirror.catalogue.imageFiles.due(sync.clock.now(), 'all', 1).length > 0 && !isFull(jobs.daemon))
         await tick('second');
     },
     restart,

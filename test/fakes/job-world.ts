@@ -193,8 +193,8 @@ function forgetBudget(mirror: string): void {
 
 /** Replaces the watch of the files by one that goes through them by the program's own means. */
 function goThroughFiles(mirroring: Mirroring, found: 'checked' | 'mirror unchecked'): void {
-  const { mirror, inbox, config, ports } = mirroring;
-  const { clock, log } = ports;
+  const { mirror, inbox, config, sync } = mirroring;
+  const { clock, log } = sync;
   const files = watchFiles(config.mirror, { clock, log, unchecked: found === 'checked' ? [] : [mirror.path] });
   files.opened(mirror, inbox);
   Object.assign(mirroring, { files });

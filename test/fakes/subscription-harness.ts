@@ -1,7 +1,6 @@
 import { dirname, join } from 'node:path';
 import { instant } from '../../src/clock.ts';
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
-import { createSchedule } from '../../src/daemon/schedule.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
 import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
@@ -15,7 +14,6 @@ import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
-import { noNeeds } from './no-needs.ts';
 import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
 import { seededEntropy } from './seeded-entropy.ts';
@@ -24,6 +22,7 @@ import { askerOver, defaultProfile } from './standard-answers.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
 import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
+import { testSchedule } from './test-schedule.ts';
 import { testSync } from './test-sync.ts';
 
 /** A mirror, the stand-in of the service, and the work between them, on a clock that a test moves. */
@@ -130,7 +129,7 @@ export async function subscriptionHarness(
     const started = subscriptionWork(over);
     const job = subscriptionsJob(started);
     const failed = (error: unknown) => failures.push(error);
-    return { work: started, schedule: createSchedule([job], { clock, signal: never, ...noNeeds, failed }) };
+    return { work: started, schedule: testSchedule([job], { clock, signal: never, failed }) };
   }
   let life = start(ports);
   const harness: SubscriptionHarness = {

@@ -1,14 +1,14 @@
 import { systemClock } from '../../src/clock.ts';
 import { policyOf } from '../../src/daemon/policy.ts';
 import { startBudget } from '../../src/domain/budget/budget.ts';
-import type { Ports } from '../../src/sync/records/context.ts';
-import { createSync, type SyncOptions } from '../../src/sync/sync.ts';
+import type { Sync, SyncOptions } from '../../src/sync/records/context.ts';
+import { createSync } from '../../src/sync/sync.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
 
 /** The real sync work on a mirror of a test. It may not call the service unless a test brings one. */
-export function testSync(own: Pick<SyncOptions, 'mirror'> & Partial<SyncOptions>): Ports {
+export function testSync(own: Pick<SyncOptions, 'mirror'> & Partial<SyncOptions>): Sync {
   const unanswered = { kind: 'failed', failure: 'network', message: 'no service' } as never;
   return createSync(
     {

@@ -91,7 +91,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   let at = instant(begin);
   const outcome: Outcome = { wrong: 0, right: 0, returned: 0, left: 0, holds: 0 };
   let drawn = 0;
-  const ports = testSync({
+  const sync = testSync({
     mirror,
     policy,
     clock: { now: () => at } as never,
@@ -106,7 +106,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
   /** Has the chores look at the hold while hours pass, and its samples be read. */
   const looks = (walk: number) => {
     for (let looked = 0; looked < 12; looked += 1) {
-      ports.evidence.look();
+      sync.evidence.look();
       at = instant(at + 30 * 60_000);
       for (const { product_id } of mirror.catalogue.removals.absent()) answer(product_id, walk);
     }
@@ -154,7 +154,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
           !withdrawn.has(id) &&
           roll(seed, walk, id, 'glitch') < 0.02
         )
-          noteGone(ports, id, { answer: 'gone', reason: 'cadence-elapsed' });
+          noteGone(sync, id, { answer: 'gone', reason: 'cadence-elapsed' });
       at = instant(at + 1000);
       const { shown, complete } = service.list(walk, mood);
       const state = mirror.schedule.walks.begin(primary, at, 1);
@@ -163,7 +163,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       mirror.schedule.walks.end(primary, complete ? at : null);
       mirror.schedule.records.setDue(walkRecord, { at: instant(at + week), reason: 'cadence-elapsed' });
       const before = isHeld();
-      if (complete) judgeAbsence(ports, { edition: primary.edition, started_at: at });
+      if (complete) judgeAbsence(sync, { edition: primary.edition, started_at: at });
       if (!before && isHeld()) outcome.holds += 1;
       at = instant(at + 60_000);
       for (const { product_id } of mirror.catalogue.removals.absent()) answer(product_id, walk);
@@ -180,8 +180,8 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
     mirror.schedule.records.setDue(record, later(at));
     if (roll(seed, walk, product_id, 'fails') < 0.2) return;
     const refused = service.permanently(product_id) ? 'permanently-gone' : 'gone';
-    if (!service.gone.has(product_id)) noteThere(ports, product_id);
-    else noteGone(ports, product_id, { answer: refused, reason: record.due_reason });
+    if (!service.gone.has(product_id)) noteThere(sync, product_id);
+    else noteGone(sync, product_id, { answer: refused, reason: record.due_reason });
   }
 
   function count(): void {

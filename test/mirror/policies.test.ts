@@ -105,7 +105,7 @@ it('a row is fresh for its cadence, stale until four of them have passed, then e
 
 it('a held row is stale in every view that can hold it, not expired before four cadences, and fresh once it is stored again', async () => {
   await using harness = await filledHarness({ products: 3 });
-  const { mirror, ports } = harness.daemon;
+  const { mirror, sync } = harness.daemon;
   const reader = openMirrorWithClock(mirror.path);
   // Right after the reads: whatever becomes stale now is held. The views know whole seconds.
   const now = instant(Math.ceil(harness.clock.now() / 1000) * 1000);
@@ -143,7 +143,7 @@ it('a held row is stale in every view that can hold it, not expired before four 
   const met = reader.db.prepare<[], string>('SELECT DISTINCT met FROM freshness').pluck().all();
   expect(met).toEqual([1]);
 
-  requestResync(ports, {
+  requestResync(sync, {
     resources: ['products', 'checkout', 'variants', 'availability'],
     product_ids: [],
     from: null,
@@ -151,7 +151,7 @@ it('a held row is stale in every view that can hold it, not expired before four 
   });
   for (const record of mirror.catalogue.products.ids().flatMap((id) => mirror.schedule.records.ofProduct(id)))
     mirror.transaction(() => mirror.schedule.records.forgetBody(record));
-  await harness.drive(runSyncCycle(ports, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(runSyncCycle(sync, 4, { job_id: null, signal: new AbortController().signal }));
   expect(states(harness.clock.now())).toEqual(views.map(() => ['fresh0']));
   reader.db.close();
 });

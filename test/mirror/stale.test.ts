@@ -8,7 +8,7 @@ const hour = 3_600_000;
 
 it('dates and their records follow a new cadence of their tier, so that none is shown as stale before it is late', async () => {
   await using harness = await filledHarness({ products: 6 });
-  const { mirror, ports } = harness.daemon;
+  const { mirror, sync } = harness.daemon;
   const believed = () => {
     const db = openMirrorAt(mirror.path, harness.clock.now());
     const shown = db.prepare<[], number>(
@@ -22,22 +22,22 @@ it('dates and their records follow a new cadence of their tier, so that none is 
     return found;
   };
   expect(believed()).toEqual({ shown: [6, 12, 24], planned: [6, 24] });
-  const { near, middle, far } = ports.policy.cadence.availability;
+  const { near, middle, far } = sync.policy.cadence.availability;
   const availability = {
-    ...ports.policy.cadence.availability,
+    ...sync.policy.cadence.availability,
     near: { ...near, every: 30 * hour },
     middle: { ...middle, every: 40 * hour },
     far: { ...far, every: 50 * hour },
   };
-  const cadence = { ...ports.policy.cadence, availability };
+  const cadence = { ...sync.policy.cadence, availability };
   const extent = {
-    ...ports.policy.extent,
-    windows: ports.policy.extent.windows.map((each) => ({
+    ...sync.policy.extent,
+    windows: sync.policy.extent.windows.map((each) => ({
       ...each,
       every: cadenceOfDay(availability, each.first_day),
     })),
   };
-  const policy = { ...ports.policy, cadence, extent, of: () => ({ ...ports.policy, cadence, extent }) };
-  mirror.transaction(() => replan({ ...ports, policy }, mirror.catalogue.products.ids()));
+  const policy = { ...sync.policy, cadence, extent, of: () => ({ ...sync.policy, cadence, extent }) };
+  mirror.transaction(() => replan({ ...sync, policy }, mirror.catalogue.products.ids()));
   expect(believed()).toEqual({ shown: [30, 40, 50], planned: [30, 50] });
 });

@@ -31,7 +31,7 @@ const everything = { resources: [...resyncResources], product_ids: [], from: nul
 
 /** Reads everything again. */
 async function reread(harness: VirtualHarness): Promise<void> {
-  const { job_id } = requestResync(harness.daemon.ports, everything);
+  const { job_id } = requestResync(harness.daemon.sync, everything);
   await harness.runUntil(() => harness.job(job_id).finished_at !== null);
 }
 

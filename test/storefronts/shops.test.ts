@@ -90,7 +90,7 @@ function availableFrom(date: string): string {
 
 async function readAgain(product_id: number): Promise<void> {
   const request = { resources: ['products', 'availability'] as const, product_ids: [product_id], from: null, to: null };
-  requestResync(daemon.ports, request);
+  requestResync(daemon.sync, request);
   await daemon.tick();
 }
 

@@ -119,12 +119,12 @@ describe('a product that the service no longer offers', () => {
     await using harness = await filled(lean);
     const left = withdrawMost(harness);
     await until(harness, () => held(harness));
-    const { mirror, ports } = harness.daemon;
+    const { mirror, sync } = harness.daemon;
     await decide(harness, 'approve');
     await until(harness, () => visible(harness) === left);
     const gone = harness.sandbox.products().find(({ withdrawn }) => withdrawn);
     const reading = await harness.drive(
-      ports.upstream.in('weekly').productPage(1, 'en', 'EUR', new AbortController().signal),
+      sync.upstream.in('weekly').productPage(1, 'en', 'EUR', new AbortController().signal),
     );
     if (reading.kind !== 'read' || gone === undefined) throw new Error('no page');
     const [entry] = reading.value.entries;

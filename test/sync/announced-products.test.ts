@@ -127,8 +127,8 @@ it('ids that nobody has are asked for three times within the three tenths, and l
 describe('a product that was withdrawn, and is asked for by name', () => {
   it('is asked for, and mirrored where the service has it', async () => {
     await using test = await withUnlisted();
-    const { ports, writer } = test.harness.daemon;
-    const find = () => test.harness.drive(findProducts(ports, [test.id], { writer, signal: never }));
+    const { sync, writer } = test.harness.daemon;
+    const find = () => test.harness.drive(findProducts(sync, [test.id], { writer, signal: never }));
     expect(await find()).toEqual([test.id]);
     expect(test.asked).toContain(`/v2/products/${test.id}`);
     expect(test.isShown()).toBe(true);
@@ -137,9 +137,9 @@ describe('a product that was withdrawn, and is asked for by name', () => {
 
   it('is refused (64) where the service does not have it', async () => {
     await using test = await withUnlisted();
-    const { ports, writer } = test.harness.daemon;
+    const { sync, writer } = test.harness.daemon;
     test.harness.sandbox.faults.add({ kind: 'status', status: 404, path: `^/v2/products/${test.id}` });
-    const found = test.harness.drive(findProducts(ports, [test.id], { writer, signal: never }));
+    const found = test.harness.drive(findProducts(sync, [test.id], { writer, signal: never }));
     await expect(found).rejects.toMatchObject({ code: 'unknown-product', exitCode: 64 });
     expect(test.isShown()).toBe(false);
   });

@@ -4,7 +4,7 @@ import { instant } from '../../src/clock.ts';
 import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { DeliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
@@ -22,7 +22,7 @@ function open({ daemon }: VirtualHarness): Database.Database & Disposable {
 describe('after a gap', () => {
   it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
     await using harness = await filledHarness({ lean: true, products: 12 });
-    const { mirror, ports } = harness.daemon;
+    const { mirror, sync } = harness.daemon;
     const ids = mirror.catalogue.products.ids();
     using db = open(harness);
     const writer = (text: string) => db.prepare(text).run();
@@ -31,10 +31,10 @@ describe('after a gap', () => {
     );
     for (const id of ids)
       writer(`INSERT INTO _subscription_product (subscription_id, product_id) VALUES ('all', ${id})`);
-    noteAbsence(ports, harness.clock.now() - 6 * hour);
+    noteAbsence(sync, harness.clock.now() - 6 * hour);
     const list = mirror.schedule.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
     expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: harness.clock.now() });
-    healGaps(ports);
+    healGaps(sync);
     const [id = 0] = ids;
     const healing = mirror.schedule.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
     expect(new Set(healing.map(({ resource }) => resource))).toEqual(new Set(productResources));
@@ -63,12 +63,12 @@ it.each([
   [404, 'gone', 'not-found'],
 ] as const)('a check that is answered %i is %s (%s)', async (gone, verdict, reason) => {
   await using harness = await filledHarness({ lean: true, products: 6, gone });
-  await using ports = checkPorts(harness.daemon);
+  await using desk = new CheckDesk(harness.daemon);
   const [product] = harness.sandbox.world.visible();
   if (product === undefined) throw new Error('no product');
   product.withdrawn = true;
   const question = { product_id: product.id, date: '2026-12-05' };
-  const answer = await harness.drive(checkBeforeOrder(ports, question, never));
+  const answer = await harness.drive(desk.check(question, never));
   expect(answer).toMatchObject({ verdict, reasons: [reason], now: null });
   expect(harness.products().includes(product.id)).toBe(true);
   if (gone === 410) return;
@@ -84,7 +84,7 @@ it.each([
   );
   using db = open(harness);
   db.prepare("INSERT OR REPLACE INTO _absence VALUES ('products', ?, 2, 0, 0, 'gone', 0)").run(product.id);
-  expect(await harness.drive(checkBeforeOrder(ports, question, never))).toMatchObject({ verdict: 'gone' });
+  expect(await harness.drive(desk.check(question, never))).toMatchObject({ verdict: 'gone' });
 });
 
 it.each(['flag', 'refuse'] as const)(
@@ -111,7 +111,7 @@ it.each(['flag', 'refuse'] as const)(
 it('explain counts a retry as one call, and not as two thousand a day', async () => {
   await using harness = await filledHarness({ lean: true, products: 3 });
   const [id = 0] = harness.products();
-  const calls = () => explainProduct(harness.daemon.ports, id)?.calls_per_day ?? 0;
+  const calls = () => explainProduct(harness.daemon.sync, id)?.calls_per_day ?? 0;
   const before = calls();
   const { mirror } = harness.daemon;
   const { records } = mirror.schedule;

@@ -93,7 +93,7 @@ describe('a notification that a product is closed', () => {
     await using test = await filled();
     const [id = 0, other = 0] = test.ids;
     const states = (product_id: number) =>
-      explainProduct(test.harness.daemon.ports, product_id)?.closures.map(({ state }) => state);
+      explainProduct(test.harness.daemon.sync, product_id)?.closures.map(({ state }) => state);
     for (const each of [id, other]) await test.post(notificationOf(each, disabled(words)));
     test.sandboxed(id).status = 'unavailable';
     expect([states(id), states(other)]).toEqual([['off sale until read'], ['off sale until read']]);
@@ -334,7 +334,7 @@ describe('a notification of changed details', () => {
     };
     await using test = await filled({ served });
     const [id = 0] = test.ids;
-    const { mirror, clock } = test.harness.daemon.ports;
+    const { mirror, clock } = test.harness.daemon.sync;
     mirror.transaction(() => {
       mirror.schedule.records.notify([id], instant(Date.parse('2038-01-19T03:14:07Z')), clock.now());
       mirror.healInstants(clock.now());

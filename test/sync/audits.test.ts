@@ -96,7 +96,7 @@ it('random reads measure what is outdated, by what sells, as looks at everything
     changes: { median_hours: 12, sigma: 1.2, until: noon + 30 * day },
   });
   const { clock, daemon } = harness;
-  const among = await surveyInterest(daemon.ports, new AbortController().signal);
+  const among = await surveyInterest(daemon.sync, new AbortController().signal);
   const seen = { outdated: 0, all: 0 };
   const end = clock.now() + 6 * day;
   while (clock.now() < end) {
@@ -104,7 +104,7 @@ it('random reads measure what is outdated, by what sells, as looks at everything
     const outdated = outdatedNow(harness);
     for (const { id, status } of harness.sandbox.world.visible()) {
       if (status !== 'available') continue;
-      const { weight } = weighProduct(daemon.ports, { product_id: id, category: null }, among);
+      const { weight } = weighProduct(daemon.sync, { product_id: id, category: null }, among);
       seen.all += weight;
       if (outdated.has(id)) seen.outdated += weight;
     }

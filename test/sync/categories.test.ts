@@ -33,16 +33,16 @@ it('products of a category are read at its cadence, to its horizon, and move whe
       ],
     },
   );
-  const { ports, mirror } = harness.daemon;
+  const { sync, mirror } = harness.daemon;
   await harness.fill();
   const [best, other] = harness.sandbox.world.visible().filter(({ status }) => status === 'available');
   if (best === undefined || other === undefined) throw new Error('too few products');
   const near = (id: number) => asked.get(`${id} 0`) ?? 0;
   expect(near(best.id)).toBe(1);
   expect(
-    reportOrder(ports, { product_id: best.id, date: '2026-12-01', quantity: 4, outcome: 'confirmed', code: null }),
+    reportOrder(sync, { product_id: best.id, date: '2026-12-01', quantity: 4, outcome: 'confirmed', code: null }),
   ).toEqual({ due: 1, mirror: expect.stringMatching(/right|said-sold-out/) });
-  await harness.drive(reassignCategories(ports, never));
+  await harness.drive(reassignCategories(sync, never));
   expect(mirror.catalogue.products.find(best.id)).toMatchObject({ category: 'top', sold: 4 });
   expect(harness.explain(other.id).category).toBeNull();
   expect(harness.explain(best.id).records.filter(({ resource }) => resource === 'availability')).toHaveLength(5);
@@ -56,7 +56,7 @@ it('products of a category are read at its cadence, to its horizon, and move whe
 
 it('an order makes the dates around it due at once, and a date that is not mirrored is refused', async () => {
   await using harness = await filledHarness({ lean: true, products: 5 });
-  const { ports, mirror } = harness.daemon;
+  const { sync, mirror } = harness.daemon;
   const [product] = harness.sandbox.world.visible();
   const order = {
     product_id: product?.id ?? 0,
@@ -64,15 +64,15 @@ it('an order makes the dates around it due at once, and a date that is not mirro
     outcome: 'failed',
     code: 'timeslot_not_available',
   } as const;
-  reportOrder(ports, { ...order, date: '2026-12-28' });
+  reportOrder(sync, { ...order, date: '2026-12-28' });
   const due = mirror.schedule.records
     .ofProduct(order.product_id)
     .filter(({ due_reason }) => due_reason === 'order-failed');
   expect(due).toMatchObject([{ resource: 'availability', part: 1, lane: 'checkout' }]);
   expect(mirror.catalogue.products.find(order.product_id)?.sold).toBe(0);
-  expect(() => reportOrder(ports, { ...order, date: '2026-11-01' })).toThrow('date 2026-11-01 is in the past');
-  expect(() => reportOrder(ports, { ...order, date: '2027-12-01' })).toThrow('is beyond the horizon');
-  expect(() => reportOrder(ports, { ...order, product_id: 1, date: '2026-12-01' })).toThrow(
+  expect(() => reportOrder(sync, { ...order, date: '2026-11-01' })).toThrow('date 2026-11-01 is in the past');
+  expect(() => reportOrder(sync, { ...order, date: '2027-12-01' })).toThrow('is beyond the horizon');
+  expect(() => reportOrder(sync, { ...order, product_id: 1, date: '2026-12-01' })).toThrow(
     'product 1 is not in the mirror',
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { roll } from '../../src/sandbox/random.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -29,7 +29,7 @@ function productOn({ sandbox }: VirtualHarness) {
 describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell out and come back', () => {
   it('none of 500 checks holds by a read that is older than the question, as joining it would (control)', async () => {
     await using harness = await filled(6);
-    await using ports = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const { clock, sandbox } = harness;
     const product = productOn(harness);
     for (let call = 0; call < 2000; call += 1)
@@ -44,11 +44,7 @@ describe('with a service that takes 0.9 to 1.8 s to answer, and dates that sell 
     const asking: Promise<void>[] = [];
     const ask = async () => {
       const asked_at = clock.now();
-      const { verdict, now } = await checkBeforeOrder(
-        ports,
-        { product_id: product.id, date, deadline_ms: 20_000 },
-        never,
-      );
+      const { verdict, now } = await desk.check({ product_id: product.id, date, deadline_ms: 20_000 }, never);
       if (now !== null && !reads.has(now.read_at)) reads.set(now.read_at, clock.now());
       checks.push({ asked_at, verdict, until: clock.now() });
     };
@@ -97,7 +93,7 @@ describe('a flood of checks', () => {
     needs('time'),
     async () => {
       await using harness = await filled(40, { requests_per_second: 10 });
-      await using ports = checkPorts(harness.daemon);
+      await using desk = new CheckDesk(harness.daemon);
       const { clock } = harness;
       const { mirror, limiter } = harness.daemon;
       const ids = harness.sandbox.world.visible().map(({ id }) => id);
@@ -106,7 +102,7 @@ describe('a flood of checks', () => {
       const shopper = async (index: number) => {
         while (clock.now() < end) {
           const product_id = ids[index % ids.length] ?? 0;
-          await checkBeforeOrder(ports, { product_id, date: dates[index % 3] ?? date, deadline_ms: 5000 }, never);
+          await desk.check({ product_id, date: dates[index % 3] ?? date, deadline_ms: 5000 }, never);
           await clock.sleep(100);
         }
       };
@@ -120,7 +116,7 @@ describe('a flood of checks', () => {
         mirror.schedule.records.notify([closed], told_at, told_at);
         mirror.schedule.records.setDue(detail, { at: told_at, reason: 'closure-unconfirmed' });
       });
-      const reading = runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never });
+      const reading = runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never });
       while ((mirror.schedule.records.find(detail)?.fetched_at ?? 0) < told_at && clock.now() < end)
         await harness.drive(clock.sleep(100));
       expect(clock.now() - told_at).toBeLessThan(5000);
@@ -133,10 +129,9 @@ describe('a flood of checks', () => {
 
   it('by one caller ends at its bound, and others are answered', async () => {
     await using harness = await filled(6);
-    await using ports = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const product = productOn(harness);
-    const check = (caller: string | null) =>
-      harness.drive(checkBeforeOrder(ports, { product_id: product.id, date, caller }, never));
+    const check = (caller: string | null) => harness.drive(desk.check({ product_id: product.id, date, caller }, never));
     for (let times = 0; times < 30; times += 1) expect((await check('one')).verdict).toBe('holds');
     const calls = harness.sandbox.calls.counts().calls;
     expect(await check('one')).toMatchObject({

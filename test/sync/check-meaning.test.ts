@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -13,7 +13,7 @@ async function filled(config: Record<string, unknown> = {}) {
   const service = { currencies: ['EUR', 'USD'] };
   const harness = await filledHarness({ products: 6 }, { service, scheduling: 'fixed', ...config });
   await harness.liveUntil(harness.clock.now() + 2 * minute);
-  const ports = checkPorts(harness.daemon);
+  const desk = new CheckDesk(harness.daemon);
   const sells = (each: SandboxProduct) => harness.sandbox.world.days(each, date, date, 'EUR').length > 0;
   const product = harness.sandbox.world.visible().find((each) => each.status === 'available' && sells(each));
   if (product === undefined) throw new Error('no product sells tickets on that date');
@@ -33,13 +33,13 @@ async function filled(config: Record<string, unknown> = {}) {
     states,
     bookable,
     check: async (question: Partial<CheckQuestion> = {}) => {
-      const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date, ...question }, never));
-      await harness.drive(ports.sharedReads.stored());
+      const answer = await harness.drive(desk.check({ product_id: product.id, date, ...question }, never));
+      await harness.drive(desk.sharedReads.stored());
       return answer;
     },
     failures: () => harness.explain(product.id).records.map(({ failures }) => failures),
     [Symbol.asyncDispose]: async () => {
-      await ports[Symbol.asyncDispose]();
+      await desk[Symbol.asyncDispose]();
       await harness[Symbol.asyncDispose]();
     },
   };

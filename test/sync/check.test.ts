@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CheckQuestion } from '../../src/domain/checks/check-question.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { type CheckPorts, checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -17,14 +17,14 @@ const date = '2026-12-05';
 async function filled(products = 6): Promise<
   AsyncDisposable & {
     harness: VirtualHarness;
-    ports: CheckPorts;
+    desk: CheckDesk;
     product: SandboxProduct;
     check(question?: Partial<CheckQuestion>, signal?: AbortSignal): Promise<CheckAnswer>;
     calls(): number;
   }
 > {
   const harness = await filledHarness({ products });
-  const ports = checkPorts(harness.daemon);
+  const desk = new CheckDesk(harness.daemon);
   const product = harness.sandbox.world
     .visible()
     .find((each) => each.slots > 2 && each.variants.length > 1 && soldOn(harness, each, date).length > 2);
@@ -32,27 +32,25 @@ async function filled(products = 6): Promise<
   const before = harness.sandbox.calls.counts().calls;
   return {
     harness,
-    ports,
+    desk,
     product,
     check: async (question = {}, signal = never) => {
-      const answer = await harness.drive(
-        checkBeforeOrder(ports, { product_id: product.id, date, ...question }, signal),
-      );
-      if (answer.verdict !== 'unknown') await ports.sharedReads.stored();
+      const answer = await harness.drive(desk.check({ product_id: product.id, date, ...question }, signal));
+      if (answer.verdict !== 'unknown') await desk.sharedReads.stored();
       return answer;
     },
     calls: () => harness.sandbox.calls.counts().calls - before,
     [Symbol.asyncDispose]: async () => {
-      await ports[Symbol.asyncDispose]();
+      await desk[Symbol.asyncDispose]();
       await harness[Symbol.asyncDispose]();
     },
   };
 }
 
 /** Resolves when the call for the window of that date was sent. */
-async function isSent({ ports, product }: { ports: CheckPorts; product: SandboxProduct }): Promise<void> {
+async function isSent({ desk, product }: { desk: CheckDesk; product: SandboxProduct }): Promise<void> {
   const key = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-  while (ports.sharedReads.waits(key)) await new Promise(setImmediate);
+  while (desk.sharedReads.waits(key)) await new Promise(setImmediate);
 }
 
 function localDate(timeZone: string, at: number): string {
@@ -132,7 +130,7 @@ describe('a check', () => {
     expect(await test.check()).toMatchObject(closed);
     const detail = test.harness.record(test.product.id, 'product_detail');
     expect(detail).toMatchObject({ due_reason: 'sale-status-doubted' });
-    await test.harness.drive(runSyncCycle(test.harness.daemon.ports, 4, { job_id: null, signal: never }));
+    await test.harness.drive(runSyncCycle(test.harness.daemon.sync, 4, { job_id: null, signal: never }));
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'] });
   });
 
@@ -171,7 +169,7 @@ describe('a check', () => {
 
   it('of what was withdrawn, or is past, since another began to wait for the same, costs no call either', async () => {
     await using test = await filled();
-    const { harness, ports, product } = test;
+    const { harness, desk, product } = test;
     const timezone = harness.explain(product.id).timezone ?? 'UTC';
     const today = localDate(timezone, harness.clock.now());
     let midnight = Math.ceil(harness.clock.now() / 900_000) * 900_000;
@@ -179,13 +177,13 @@ describe('a check', () => {
     await harness.drive(harness.clock.sleep(midnight - 500 - harness.clock.now()));
     harness.sandbox.faults.add({ kind: 'delay', ms: 8000, path: `/${product.id}/availability` });
     const wait = { product_id: product.id, deadline_ms: 30_000 };
-    const others = [date, today].map((each) => checkBeforeOrder(ports, { ...wait, date: each }, never));
+    const others = [date, today].map((each) => desk.check({ ...wait, date: each }, never));
     await harness.drive(harness.clock.sleep(1000));
     expect(await test.check({ date: today })).toMatchObject({ verdict: 'gone', reasons: ['date-past'], now: null });
     withdraw(harness, product.id, harness.clock.now());
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
     await harness.drive(Promise.all(others));
-    expect(ports.prepared.size).toBe(0);
+    expect(desk.prepared.size).toBe(0);
   });
 });
 
@@ -195,10 +193,10 @@ describe('single flight', () => {
     needs('time'),
     async () => {
       await using test = await filled();
-      const { ports, product, harness } = test;
+      const { desk, product, harness } = test;
       const dates = [date, '2026-12-06', '2026-12-07'];
       const all = Array.from({ length: 10_000 }, (_, index) =>
-        checkBeforeOrder(ports, { product_id: product.id, date: dates[index % 3] ?? date }, never),
+        desk.check({ product_id: product.id, date: dates[index % 3] ?? date }, never),
       );
       const answers = await harness.drive(Promise.all(all));
       expect(answers.every(({ verdict, now }) => verdict !== 'unknown' && now !== null)).toBe(true);
@@ -214,8 +212,8 @@ describe('single flight', () => {
 
   it('sends the next call for a window after the one on its way was answered, or a second after it was sent', async () => {
     await using test = await filled();
-    const { harness, ports, product } = test;
-    const ask = () => checkBeforeOrder(ports, { product_id: product.id, date }, never);
+    const { harness, desk, product } = test;
+    const ask = () => desk.check({ product_id: product.id, date }, never);
     const path = `/${product.id}/availability`;
     await harness.drive(harness.clock.sleep(5000));
     for (const [delay_ms, sentBy_ms] of [
@@ -238,11 +236,11 @@ describe('single flight', () => {
 
   it('goes on for the others when one leaves, and is given up unsent when the last one does', async () => {
     await using test = await filled();
-    const { harness, ports, product } = test;
+    const { harness, desk, product } = test;
     harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: `/${product.id}/availability` });
     const leaves = new AbortController();
-    const left = checkBeforeOrder(ports, { product_id: product.id, date }, leaves.signal);
-    const stays = checkBeforeOrder(ports, { product_id: product.id, date }, never);
+    const left = desk.check({ product_id: product.id, date }, leaves.signal);
+    const stays = desk.check({ product_id: product.id, date }, never);
     leaves.abort(new Error('closed the page'));
     await expect(left).rejects.toThrow('closed the page');
     expect((await harness.drive(stays)).verdict).toBe('holds');
@@ -250,7 +248,7 @@ describe('single flight', () => {
 
     // One is sent, and stored although nobody waits for it.
     const sent = new AbortController();
-    const alone = checkBeforeOrder(ports, { product_id: product.id, date }, sent.signal);
+    const alone = desk.check({ product_id: product.id, date }, sent.signal);
     await isSent(test);
     sent.abort(new Error('closed the page'));
     await expect(alone).rejects.toThrow();
@@ -264,10 +262,10 @@ describe('single flight', () => {
 it('a shopper does not wait for slow calls of a sweep, though they hold all connections', async () => {
   await using test = await filled();
   const { harness } = test;
-  const { ports } = harness.daemon;
+  const { sync } = harness.daemon;
   harness.sandbox.faults.add({ kind: 'delay', ms: 20_000, path: 'variants' });
-  requestResync(ports, { resources: ['variants'], product_ids: [], from: null, to: null });
-  const sweep = runSyncCycle(ports, 4, { job_id: null, signal: never });
+  requestResync(sync, { resources: ['variants'], product_ids: [], from: null, to: null });
+  const sweep = runSyncCycle(sync, 4, { job_id: null, signal: never });
   await harness.drive(harness.clock.sleep(100));
   expect(harness.daemon.limiter.state().in_flight).toBe(4);
   const began = harness.clock.now();
@@ -325,7 +323,7 @@ describe('where the service does not answer', () => {
       }
       expect(test.harness.clock.now() - began).toBeLessThanOrEqual(6 * 5000);
       expect(record()).toEqual(before);
-      test.ports.counter.flush();
+      test.desk.counter.flush();
       expect(errorRates(test)).toMatchObject([{ checks: 0, wrong: 0, unanswered: times, rate: null }]);
     },
   );
@@ -344,8 +342,8 @@ describe('where the service does not answer', () => {
   it('closing ends all who wait', async () => {
     await using test = await filled();
     test.harness.sandbox.faults.add({ kind: 'delay', ms: 2000, path: 'availability' });
-    const waiting = checkBeforeOrder(test.ports, { product_id: test.product.id, date }, never);
-    const closed = test.ports[Symbol.asyncDispose]();
+    const waiting = test.desk.check({ product_id: test.product.id, date }, never);
+    const closed = test.desk[Symbol.asyncDispose]();
     expect(await waiting).toMatchObject({ verdict: 'unknown', reasons: ['stopping'] });
     await closed;
     expect(await test.check()).toMatchObject({ reasons: ['stopping'] });
@@ -356,12 +354,12 @@ describe('beside the engine’s own read of the same record', () => {
   it('the answer that was asked for later stays, whichever comes first', async () => {
     await using test = await filled();
     const { harness, product } = test;
-    const { ports } = harness.daemon;
+    const { sync } = harness.daemon;
     const of = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
     // The engine asks first, and gets its (old) answer late.
     harness.sandbox.faults.add({ kind: 'delay', ms: 3000, path: `/${product.id}/availability`, times: 1 });
     makeDue(harness, [of], { at: harness.clock.now(), reason: 'requested' });
-    const engine = runSyncCycle(ports, 4, { job_id: null, signal: never });
+    const engine = runSyncCycle(sync, 4, { job_id: null, signal: never });
     await harness.drive(harness.clock.sleep(1000));
     test.product.sold_out.add(date);
     const live = await test.check();
@@ -385,7 +383,7 @@ it('the error rate counts what the mirror had, right and wrong, and apart what i
   await test.check();
   test.product.price *= 2;
   await test.check();
-  test.ports.counter.flush();
+  test.desk.counter.flush();
   expect(errorRates(test)).toMatchObject([
     { tier: 'middle', checks: 5, wrong: 3, said_available: 1, said_sold_out: 1, said_price: 1, rate: 0.6, unknown: 0 },
   ]);

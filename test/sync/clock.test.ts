@@ -29,7 +29,7 @@ describe('a clock that jumps', () => {
     await harness.liveUntil(wrong + hour);
     harness.clock.set(right + hour);
     const before = calls(harness);
-    await harness.drive(runChores(harness.daemon.ports, never));
+    await harness.drive(runChores(harness.daemon.sync, never));
     await harness.liveUntil(right + 13 * hour);
     expect(broken(harness)).toEqual([]);
     // Everything was read once more, and nothing was asked for again and again.

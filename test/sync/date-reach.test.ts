@@ -7,7 +7,7 @@ const { config } = testConfig('/nowhere', 'http://127.0.0.1:1', {
   categories: [{ name: 'long', match: { product_ids: [1] }, horizon: 120 }],
 });
 const clock = { now: () => Date.parse('2026-11-21T12:00:00Z') };
-const ports = { clock, policy: policyOf(config, () => true) } as unknown as Parameters<typeof refuseDates>[0];
+const sync = { clock, policy: policyOf(config, () => true) } as unknown as Parameters<typeof refuseDates>[0];
 const day = 86_400_000;
 
 it.each<[string, Record<string, string | null>, string | null]>([
@@ -19,16 +19,16 @@ it.each<[string, Record<string, string | null>, string | null]>([
   ['none of the calendar', { to: '9999-99-99' }, 'to 9999-99-99 is not a calendar date'],
   ['turned around', { from: '2026-12-02', to: '2026-12-01' }, 'from 2026-12-02 is after to 2026-12-01'],
 ])('a date is asked about where somebody can say something: %s', (_, dates, message) => {
-  if (message === null) expect(() => refuseDates(ports, dates)).not.toThrow();
-  else expect(() => refuseDates(ports, dates)).toThrow(expect.objectContaining({ code: 'date-out-of-reach', message }));
+  if (message === null) expect(() => refuseDates(sync, dates)).not.toThrow();
+  else expect(() => refuseDates(sync, dates)).toThrow(expect.objectContaining({ code: 'date-out-of-reach', message }));
 });
 
 it('the refusal names the limit, and history reaches as far as it is kept', () => {
   const limit = { hint: expect.stringContaining('2026-11-20') };
-  expect(() => refuseDates(ports, { date: '2020-01-01' })).toThrow(expect.objectContaining(limit));
-  expect(() => refuseDates(ports, { date: '2026-09-01' }, { history_ms: 90 * day })).not.toThrow();
+  expect(() => refuseDates(sync, { date: '2020-01-01' })).toThrow(expect.objectContaining(limit));
+  expect(() => refuseDates(sync, { date: '2026-09-01' }, { history_ms: 90 * day })).not.toThrow();
   const kept = { hint: 'the earliest date is 2026-08-22, 90 days back' };
-  expect(() => refuseDates(ports, { date: '2020-01-01' }, { history_ms: 90 * day })).toThrow(
+  expect(() => refuseDates(sync, { date: '2020-01-01' }, { history_ms: 90 * day })).toThrow(
     expect.objectContaining(kept),
   );
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { makeDue } from '../fakes/planted.ts';
@@ -82,7 +82,7 @@ describe('a product that the service drops without an announcement', () => {
       expect([bookable(harness, product), claims(harness, 'applied')]).toEqual([0, [product.id]]);
       expect(bookable(harness)).toBe(before - own);
       expect([visible(harness), held(harness)]).toEqual([products, []]);
-      const { claims: explained, dates_off_at } = explainProduct(harness.daemon.ports, product.id) ?? {};
+      const { claims: explained, dates_off_at } = explainProduct(harness.daemon.sync, product.id) ?? {};
       expect([explained, dates_off_at]).toMatchObject([
         [{ subject: 'sale-status', state: 'applied' }],
         expect.any(Number),
@@ -157,7 +157,7 @@ describe('own reads that are all refused', () => {
       const product = selling(harness);
       const before = bookable(harness);
       refuse(harness, '^/v2/products/\\d+', { status });
-      requestResync(harness.daemon.ports, {
+      requestResync(harness.daemon.sync, {
         resources: ['products', 'checkout', 'availability'],
         product_ids: [],
         from: null,
@@ -165,9 +165,9 @@ describe('own reads that are all refused', () => {
       });
       await lives(harness, 4 * hour);
       expect([missing(harness), bookable(harness), withheld(harness)]).toEqual([paths, before, []]);
-      await using ports = checkPorts(harness.daemon);
+      await using desk = new CheckDesk(harness.daemon);
       const asked = { product_id: product.id, date: '2026-11-30' };
-      const { verdict } = await harness.drive(checkBeforeOrder(ports, asked, new AbortController().signal));
+      const { verdict } = await harness.drive(desk.check(asked, new AbortController().signal));
       expect([verdict, bookable(harness)]).toEqual(['unknown', before]);
     },
   );

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
-import type { SyncPorts } from '../../src/sync/records/context.ts';
+import { ReadLane } from '../../src/sync/records/context.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
@@ -10,7 +10,7 @@ const never = new AbortController().signal;
 
 it('what availability adds to a variant goes with the first read after its last date', async () => {
   await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
-  const { ports, mirror } = harness.daemon;
+  const { sync, mirror } = harness.daemon;
   const [product] = harness.sandbox.world.visible();
   const product_id = product?.id ?? 0;
   const timezone = mirror.catalogue.products.find(product_id)?.timezone ?? null;
@@ -36,19 +36,19 @@ it('what availability adds to a variant goes with the first read after its last 
       rest: {},
     };
     const answer = async () => ({ kind: 'read' as const, value, hash: selling, sent_at: now, bytes: 1 });
-    const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-    const own = { ...ports, upstream: { availability: answer }, progressed: () => {}, commit } as unknown as SyncPorts;
+    const upstream = { in: () => ({ availability: answer }) } as never;
+    const lane = new ReadLane({ ...sync, upstream }, 'near', async (work) => mirror.transaction(work));
     for (const record of mirror.schedule.records
       .ofProduct(product_id)
       .filter(({ resource }) => resource === 'availability'))
-      if (record.part === part) await refreshAvailability(own, record, never);
+      if (record.part === part) await refreshAvailability(lane, record, never);
   };
   for (const part of [1, 2]) await read('never', part);
   await read('today', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(1);
   await harness.clock.advance(24 * 3_600_000);
   // A wall clock that is set is not believed: then no date would pass.
-  expect(Math.abs(ports.clock.now() - harness.clock.now())).toBeLessThan(1000);
+  expect(Math.abs(sync.clock.now() - harness.clock.now())).toBeLessThan(1000);
   await read('never', 0);
   expect(documents().filter((document) => document.includes('"gate":"B"'))).toHaveLength(0);
 });

@@ -50,9 +50,9 @@ describe('a read that cannot be used', () => {
     const breaks = fault.status !== 404;
     const least = breaks ? 4 : 30;
     harness.sandbox.faults.add({ ...fault, path: '^/v2/products/\\d+', ...(breaks ? { times: 40 } : {}) });
-    requestResync(harness.daemon.ports, everything);
+    requestResync(harness.daemon.sync, everything);
     const { signal } = new AbortController();
-    const result = await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal }));
+    const result = await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal }));
     expect(result.failed).toBeGreaterThanOrEqual(least);
     expect(harness.log.lines().filter((line) => line.code === code).length).toBeGreaterThanOrEqual(least);
     expect(cells(harness)).toEqual(before);
@@ -73,8 +73,8 @@ it('a product that comes back on sale has its dates read at once', async () => {
   const product = harness.sandbox.products().find(({ status }) => status === 'unavailable');
   if (product === undefined) throw new Error('nothing is disabled in this catalogue');
   Object.assign(product, { status: 'available', reason: null, reopen: null });
-  requestResync(harness.daemon.ports, { ...everything, resources: ['images'] });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.sync, { ...everything, resources: ['images'] });
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: new AbortController().signal }));
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: new AbortController().signal }));
   expect((await harness.compare()).first).toEqual([]);
 });

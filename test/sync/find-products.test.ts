@@ -7,7 +7,7 @@ import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts
 const never = new AbortController().signal;
 
 function find({ daemon }: VirtualHarness, id: number): Promise<number[]> {
-  return findProducts(daemon.ports, [id], { writer: daemon.writer, signal: never });
+  return findProducts(daemon.sync, [id], { writer: daemon.writer, signal: never });
 }
 
 /** A mirror from before its newest product was offered. */
@@ -29,7 +29,7 @@ describe('a product that is not mirrored, and asked for by name', () => {
     await harness.drive(find(harness, id));
     expect(harness.products().includes(id)).toBe(true);
     const request = { resources: resyncResources, product_ids: [id], from: null, to: null };
-    const job = requestResync(harness.daemon.ports, request);
+    const job = requestResync(harness.daemon.sync, request);
     await harness.runUntil(() => harness.job(job.job_id).left === 0);
     expect(harness.job(job.job_id)).toMatchObject({ failed: 0, left: 0 });
     expect(harness.explain(id).records.every(({ fetched_at }) => fetched_at !== null)).toBe(true);

@@ -23,14 +23,14 @@ describe('a pass that meets another writer', () => {
   it('ends with that; no record has failed, and all of them are found due again', async () => {
     await using harness = await filled(6);
     const { daemon } = harness;
-    const { records } = requestResync(daemon.ports, {
+    const { records } = requestResync(daemon.sync, {
       resources: resyncResources,
       product_ids: [],
       from: null,
       to: null,
     });
     const run = () =>
-      harness.drive(runSyncCycle(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never }));
+      harness.drive(runSyncCycle(daemon.sync, daemon.config.budget.concurrency, { job_id: null, signal: never }));
     {
       using _ = lock(harness);
       await expect(run()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
@@ -50,7 +50,7 @@ describe('a pass that meets another writer', () => {
     await using harness = await virtualHarness({ products: 6 });
     const { daemon } = harness;
     const calm = await harness.drive(
-      runSyncCycle(daemon.ports, daemon.config.budget.concurrency, {
+      runSyncCycle(daemon.sync, daemon.config.budget.concurrency, {
         job_id: null,
         signal: never,
         mayBulk: () => false,
@@ -60,7 +60,7 @@ describe('a pass that meets another writer', () => {
     expect(
       (
         await harness.drive(
-          runSyncCycle(daemon.ports, daemon.config.budget.concurrency, { job_id: null, signal: never }),
+          runSyncCycle(daemon.sync, daemon.config.budget.concurrency, { job_id: null, signal: never }),
         )
       ).stored,
     ).toBeGreaterThan(0);

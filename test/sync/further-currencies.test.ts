@@ -37,13 +37,13 @@ describe('a price in a further currency', () => {
     expect(before.map(({ currency }) => currency)).toEqual(['EUR', 'GBP', 'USD']);
     product.price *= 2;
     const asked_at = harness.clock.now();
-    requestResync(harness.daemon.ports, {
+    requestResync(harness.daemon.sync, {
       resources: resyncResources,
       product_ids: [product.id],
       from: null,
       to: null,
     });
-    await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
+    await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
     const after = prices(harness, product.id);
     for (const [index, price] of after.entries()) {
       expect(price.from_price).toBeGreaterThan((before[index]?.from_price ?? 0) * 1.9);

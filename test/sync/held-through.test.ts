@@ -14,7 +14,7 @@ const hour = 60 * minute;
 
 /** Has every date read again within half an hour. */
 async function readDates(harness: VirtualHarness, ms = 30 * minute): Promise<void> {
-  requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(harness.daemon.sync, { resources: ['availability'], product_ids: [], from: null, to: null });
   await harness.liveUntil(harness.clock.now() + ms);
 }
 
@@ -54,10 +54,10 @@ describe('two kinds that are held at once', () => {
     expect(during.odd.price).toBe(before.odd.price);
 
     // "Less" is believed: prices are still held.
-    harness.daemon.ports.evidence.decide('less', 'approved');
+    harness.daemon.sync.evidence.decide('less', 'approved');
     await readDates(harness);
     expect(bookable(harness)).toMatchObject({ even: { days: 0 }, odd: { ...during.odd } });
-    harness.daemon.ports.evidence.decide('price', 'rejected');
+    harness.daemon.sync.evidence.decide('price', 'rejected');
     await readDates(harness, 2 * hour);
     expect(bookable(harness)).toMatchObject({ even: { days: 0 }, odd: { ...during.odd } });
 

@@ -51,7 +51,7 @@ describe('dates that are all answered empty', () => {
     await using harness = await filledHarness({ products: 24, lean: true });
     await emptied(harness);
     const shown = bookableDays(harness)?.days;
-    expect(harness.daemon.ports.evidence.decide('near-dates', 'rejected')).toEqual(['near-dates']);
+    expect(harness.daemon.sync.evidence.decide('near-dates', 'rejected')).toEqual(['near-dates']);
     const rejected_at = harness.clock.now();
     await harness.liveUntil(rejected_at + 23 * hour);
     expect(held(harness)).toContain('near-dates held');
@@ -71,7 +71,7 @@ describe('windows that are all answered as not on sale', () => {
     const before = shown();
     harness.sandbox.faults.add({ kind: 'off-sale', path: `/(${before.slice(0, 10).join('|')})/availability` });
     const askAgain = async (product_ids: readonly number[], from: string, to: string) => {
-      requestResync(harness.daemon.ports, { resources: ['availability'], product_ids, from, to });
+      requestResync(harness.daemon.sync, { resources: ['availability'], product_ids, from, to });
       await harness.liveUntil(harness.clock.now() + hour);
     };
     await askAgain(before.slice(0, 5), day(40), day(60));

@@ -127,7 +127,7 @@ describe('image files', () => {
     const changes = () => harness.rows("SELECT kind, detail FROM _change WHERE kind LIKE 'image%' ORDER BY seq");
     const before = changes();
     const expiry = () =>
-      noticedIn(harness.daemon.config.mirror.path, harness.daemon.ports.clock.now()).includes('images-expire');
+      noticedIn(harness.daemon.config.mirror.path, harness.daemon.sync.clock.now()).includes('images-expire');
     expect(expiry()).toBe(false);
     harness.sandbox.faults.add({ kind: 'respelt', path: '/products', member: 'images[].large', as: 'signed' });
     harness.images.forget();

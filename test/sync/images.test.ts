@@ -22,8 +22,8 @@ const query = <Row>({ rows }: VirtualHarness, sql: string, ...values: unknown[])
 /** A complete read of everything, an hour later. */
 async function readAgain(harness: VirtualHarness): Promise<void> {
   await harness.drive(harness.clock.sleep(hour));
-  requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: new AbortController().signal }));
+  requestResync(harness.daemon.sync, { resources: ['images'], product_ids: [], from: null, to: null });
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: new AbortController().signal }));
 }
 
 function withImages({ sandbox }: VirtualHarness, count: number): SandboxProduct {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { countCallers } from '../../src/sync/checks/callers.ts';
-import { countSeen, type SeenProduct, viewCounter } from '../../src/sync/checks/views.ts';
+import { type SeenProduct, ViewCounter } from '../../src/sync/checks/views.ts';
 import { surveyDemand } from '../../src/sync/records/call-value.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
@@ -17,27 +16,26 @@ async function world(stack: AsyncDisposableStack) {
     ),
   );
   const { daemon, clock } = harness;
-  const { ports, mirror } = daemon;
-  const views = viewCounter(ports);
-  const viewers = countCallers(clock);
+  const { sync, mirror } = daemon;
+  const views = new ViewCounter(sync);
   const seen = (products: readonly Partial<SeenProduct>[], caller: string | null = null) => {
     const whole = products.map((each) => ({ product_id: 0, date: null, count: 1, ...each }));
-    return countSeen({ ...ports, views, viewers }, { seen: whole, caller });
+    return views.seen({ seen: whole, caller });
   };
   const dateIn = (days: number) => new Date(clock.now() + days * day).toISOString().slice(0, 10);
   const survey = async () => {
     const last = mirror.schedule.budget.demand();
     if (last !== null) mirror.transaction(() => mirror.schedule.budget.saveDemand(last, instant(0)));
-    await surveyDemand(ports, new AbortController().signal);
+    await surveyDemand(sync, new AbortController().signal);
   };
   const ids = mirror.catalogue.products.ids();
   const weigh = (product_id: number | undefined) => {
-    const found = explainProduct(ports, product_id ?? 0);
+    const found = explainProduct(sync, product_id ?? 0);
     if (found === null) throw new Error('no such product');
     const windows = found.records.filter(({ resource }) => resource === 'availability');
     return { ...found.weighed, weight: found.weight, windows: windows.map(({ weight }) => weight) };
   };
-  return { harness, ports, mirror, clock, ids, views, seen, survey, weigh, dateIn };
+  return { harness, sync, mirror, clock, ids, views, seen, survey, weigh, dateIn };
 }
 
 describe('what shoppers look at', () => {

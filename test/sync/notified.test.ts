@@ -276,12 +276,12 @@ it('a mirror that is older than its inbox applies again what the inbox still hol
 
 it('a subscription that the service lost and found again has what it covers read again', async () => {
   await using test = await notifiedHarness();
-  const { mirror, clock } = test.harness.daemon.ports;
+  const { mirror, clock } = test.harness.daemon.sync;
   mirror.transaction(() => {
     mirror.push.subscriptions.missing('all', clock.now());
     mirror.push.subscriptions.cover(clock.now());
   });
-  const chores = () => test.harness.drive(runChores(test.harness.daemon.ports, never));
+  const chores = () => test.harness.drive(runChores(test.harness.daemon.sync, never));
   await chores();
   await test.harness.drive(test.work.compare(null, never));
   await chores();
@@ -308,10 +308,10 @@ describe('coverage that is lost', () => {
       test.query<{ late: number }>(`SELECT count(*) AS late FROM _record JOIN _product USING (product_id)
         WHERE resource = 'variants' AND withdrawn_at IS NULL AND stale_at - fetched_at > ${7 * day}`)[0]?.late;
     expect(late()).toBe(30);
-    const { mirror } = test.harness.daemon.ports;
+    const { mirror } = test.harness.daemon.sync;
     mirror.transaction(() => mirror.push.subscriptions.judged('all', { announced: 0, announceable: 9 }, 0));
     for (const looks of [0, 1]) {
-      await updateCoverage(test.harness.daemon.ports, abortedAfter(looks));
+      await updateCoverage(test.harness.daemon.sync, abortedAfter(looks));
       // Whatever it did before it ended: what is not covered any more has the usual cadence again.
       expect(late()).toBe(covered(test));
     }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { contradictedLook, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
@@ -33,11 +33,11 @@ function cachedAsClosed({ sandbox }: VirtualHarness, id: number, how: 'false' | 
 }
 
 async function readNow(harness: VirtualHarness) {
-  return harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  return harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
 }
 
 async function readList(harness: VirtualHarness) {
-  requestResync(harness.daemon.ports, { resources: ['images'], product_ids: [], from: null, to: null });
+  requestResync(harness.daemon.sync, { resources: ['images'], product_ids: [], from: null, to: null });
   await readNow(harness);
 }
 
@@ -94,7 +94,7 @@ it('a service that answers from its caches for six seconds is true again within 
   Object.assign(product, { status: 'available', reason: null });
   // The product's own read is cached half as long as its dates.
   await harness.drive(harness.clock.sleep(4 * second));
-  requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [product.id], from: null, to: null });
+  requestResync(harness.daemon.sync, { resources: ['products'], product_ids: [product.id], from: null, to: null });
   await readNow(harness);
   expect(harness.rows(`SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
   expect(bookable(harness, product.id)).toEqual([]);
@@ -132,7 +132,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const [one, other] = harness.sandbox.products().filter(({ status }) => status === 'available');
     cachedAsClosed(harness, one?.id ?? 0, '400');
     const ask = (id: number) =>
-      requestResync(harness.daemon.ports, { resources: ['availability'], product_ids: [id], from: null, to: null });
+      requestResync(harness.daemon.sync, { resources: ['availability'], product_ids: [id], from: null, to: null });
     const jobs = [ask(one?.id ?? 0), ask(other?.id ?? 0)];
     await readNow(harness);
     expect(harness.job(jobs[0]?.job_id ?? 0)).toMatchObject({
@@ -150,15 +150,15 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await using harness = await filledHarness({ products: 6 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
-    await using ports = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const [date = ''] = bookable(harness, product.id);
     const check = async () => {
-      const answer = await harness.drive(checkBeforeOrder(ports, { product_id: product.id, date }, never));
-      await ports.sharedReads.stored();
+      const answer = await harness.drive(desk.check({ product_id: product.id, date }, never));
+      await desk.sharedReads.stored();
       return answer;
     };
     const counted = () => {
-      ports.counter.flush();
+      desk.counter.flush();
       return harness.rows('SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
     };
     await harness.liveUntil(harness.clock.now() + hour);
@@ -183,7 +183,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await using harness = await filledHarness({ products: 3 });
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     cachedAsClosed(harness, product?.id ?? 0, 'false');
-    requestResync(harness.daemon.ports, {
+    requestResync(harness.daemon.sync, {
       resources: ['availability'],
       product_ids: [product?.id ?? 0],
       from: null,
@@ -191,7 +191,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     });
     await readNow(harness);
     await harness.liveUntil(harness.clock.now() + 80 * second);
-    const told = explainProduct(harness.daemon.ports, product?.id ?? 0);
+    const told = explainProduct(harness.daemon.sync, product?.id ?? 0);
     expect(told).toMatchObject({ sellable: true, dates_off_at: expect.any(Number) });
     expect(told?.records.filter(({ resource }) => resource === 'availability')).toMatchObject(
       Array(3).fill({ off_sale_at: expect.any(Number), due_reason: 'sale-status-doubted' }),

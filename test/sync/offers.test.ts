@@ -41,7 +41,7 @@ async function filled(harness: VirtualHarness): Promise<void> {
 describe('a service with exactly the calls of the specification', () => {
   it('is mirrored to the end: nothing fails, nothing is withdrawn, and it is said once with the key to set', async () => {
     await using harness = await virtualHarness({ ...lean, faults: [noProduct, noExperiences, noTags] });
-    const job = requestResync(harness.daemon.ports, everything);
+    const job = requestResync(harness.daemon.sync, everything);
     await filled(harness);
     expect(harness.job(job.job_id)).toMatchObject({ left: 0, failed: 0 });
     expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
@@ -96,10 +96,10 @@ describe('a service with exactly the calls of the specification', () => {
     expect(missing(harness)).toEqual(['experiences', 'product', 'tags']);
     harness.sandbox.faults.clear();
     const before = asked(harness);
-    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
+    await harness.drive(harness.daemon.sync.refusals.askMissing(never));
     expect(asked(harness)).toEqual(before);
     await harness.drive(harness.clock.sleep(week));
-    await harness.drive(harness.daemon.ports.refusals.askMissing(never));
+    await harness.drive(harness.daemon.sync.refusals.askMissing(never));
     expect(missing(harness)).toEqual([]);
     await harness.liveUntil(harness.clock.now() + hour);
     const [id = 0] = harness.products();
@@ -155,7 +155,7 @@ describe('a service that has the read of a single product', () => {
 it('what the specification lists fails as ever: a service without checkout information is not filled by saying 404', async () => {
   const faults = [{ kind: 'status', status: 404, path: '/checkout_information' }] as const;
   await using harness = await virtualHarness({ ...lean, products: 8, faults });
-  const job = requestResync(harness.daemon.ports, everything);
+  const job = requestResync(harness.daemon.sync, everything);
   await harness.liveUntil(harness.clock.now() + hour / 30);
   expect(missing(harness)).toEqual([]);
   expect(harness.job(job.job_id).failed).toBe(8);

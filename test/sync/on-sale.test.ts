@@ -45,7 +45,7 @@ it('bookable days are those of the view, in one currency of two, and change with
   expect(before.bookable).toMatchObject({ currency: 'EUR', days: before.days });
   const [open] = sandbox.products().filter(({ status }) => status === 'available');
   sandbox.world.disable(open?.id ?? 0);
-  requestResync(daemon.ports, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
+  requestResync(daemon.sync, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
   await harness.liveUntil(clock.now() + 10 * 60_000);
   const after = figures(harness);
   expect(after.sellable).toBe(before.sellable - 1);
@@ -56,7 +56,7 @@ it('bookable days are those of the view, in one currency of two, and change with
   expect(changesText(after.last_hour)).toMatch(/^12 products by the first fill, 1 product closed/);
   // Opened again within the hour, it is one product that was opened, as in the report on a week.
   sandbox.world.enable(open?.id ?? 0);
-  requestResync(daemon.ports, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
+  requestResync(daemon.sync, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
   await harness.liveUntil(clock.now() + 10 * 60_000);
   const { last_hour } = figures(harness);
   expect(last_hour.kinds).toContainEqual({ kind: 'sale_disabled', changes: 1 });

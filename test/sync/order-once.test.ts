@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { checkPorts } from '../../src/sync/checks/check.ts';
 import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -21,7 +20,7 @@ async function filled() {
 }
 
 function tell({ daemon }: VirtualHarness, order: IdentifiedOrder, work?: Parameters<typeof countOnce>[3]) {
-  return countOnce(checkPorts(daemon), daemon.inbox.orders, order, work);
+  return countOnce(daemon.sync, daemon.inbox.orders, order, work);
 }
 
 function counted({ daemon }: VirtualHarness, { product_id }: IdentifiedOrder) {
@@ -88,9 +87,9 @@ it('ids are kept for 400 days, as hashes in the inbox, and nothing of them in th
   const { harness, order } = await filled();
   await using _ = harness;
   tell(harness, order);
-  const { mirror, inbox, ports } = harness.daemon;
+  const { mirror, inbox, sync } = harness.daemon;
   expect(orderMemoryMs).toBe(400 * 86_400_000);
-  expect(inbox.orders.prune(ports.clock.now())).toBe(0);
+  expect(inbox.orders.prune(sync.clock.now())).toBe(0);
   const files = [mirror.path, inbox.path].flatMap((path) => [path, `${path}-wal`]);
   const bytes = files.map((path) => readFileSync(path, 'latin1'));
   const holding = (text: string) => files.filter((_file, index) => bytes[index]?.includes(text));
@@ -100,6 +99,6 @@ it('ids are kept for 400 days, as hashes in the inbox, and nothing of them in th
   expect(holding(hashed).every((path) => path.startsWith(inbox.path))).toBe(true);
   // The control: what was searched is what was written.
   expect(holding(hashed)).not.toEqual([]);
-  expect(inbox.orders.prune(instant(ports.clock.now() + 1))).toBe(1);
+  expect(inbox.orders.prune(instant(sync.clock.now() + 1))).toBe(1);
   expect(tell(harness, order)).toMatchObject({ repeated: false });
 });

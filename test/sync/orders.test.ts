@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/beliefs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -22,7 +22,7 @@ async function filled() {
     outcome: 'failed',
     code: 'variants_not_available',
   };
-  return { harness, product, failed, ports: checkPorts(harness.daemon), key: { ...of, product_id: product.id } };
+  return { harness, product, failed, desk: new CheckDesk(harness.daemon), key: { ...of, product_id: product.id } };
 }
 
 function rateOf({ daemon }: VirtualHarness, product_id: number): number {
@@ -32,10 +32,10 @@ function rateOf({ daemon }: VirtualHarness, product_id: number): number {
 }
 
 it('a failed order is read again at once in the checkout lane, and the mirror then has what the service says', async () => {
-  const { harness, product, failed, ports, key } = await filled();
+  const { harness, product, failed, desk, key } = await filled();
   await using _ = harness;
   product.sold_out.add(date);
-  expect(orderAndRecheck(ports, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
+  expect(orderAndRecheck(desk, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
   expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
   await harness.drive(harness.clock.sleep(5000));
   expect(harness.daemon.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
@@ -46,9 +46,9 @@ it('a failed order is read again at once in the checkout lane, and the mirror th
 });
 
 it('a re-read says whether the service has answered it', async () => {
-  const { harness, failed, ports } = await filled();
+  const { harness, failed, desk } = await filled();
   await using _ = harness;
-  const read = () => harness.drive(recheckOrder(ports, failed, never));
+  const read = () => harness.drive(recheckOrder(desk, failed, never));
   expect(await read()).toBe(true);
   harness.sandbox.faults.add({ kind: 'html', path: 'availability' });
   expect(await read()).toBe(false);
@@ -62,27 +62,27 @@ it('the change that a failed order told of raises the volatility once, also when
   expect(rateOf(second, polled.product.id)).toBeCloseTo(before, 12);
   told.product.sold_out.add(date);
   polled.product.sold_out.add(date);
-  reportOrder(told.ports, told.failed);
+  reportOrder(told.desk.sync, told.failed);
   const raised = rateOf(first, told.product.id);
   expect(raised).toBeGreaterThan(before);
-  reportOrder(told.ports, told.failed);
+  reportOrder(told.desk.sync, told.failed);
   expect(rateOf(first, told.product.id)).toBe(raised);
-  await first.drive(recheckOrder(told.ports, told.failed, never));
-  await second.drive(recheckOrder(polled.ports, polled.failed, never));
+  await first.drive(recheckOrder(told.desk, told.failed, never));
+  await second.drive(recheckOrder(polled.desk, polled.failed, never));
   // As much as a poll teaches that finds the same change, and no more.
   expect(rateOf(first, told.product.id) / rateOf(second, polled.product.id)).toBeCloseTo(1, 3);
   expect(first.daemon.mirror.schedule.records.find(told.key)?.told_at).toBeNull();
 });
 
 it('orders are counted by what they say of the mirror, and nothing of them stands in it but counts', async () => {
-  const { harness, product, failed, ports } = await filled();
+  const { harness, product, failed, desk } = await filled();
   await using _ = harness;
   const { checks } = harness.daemon.mirror;
-  reportOrder(ports, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
-  reportOrder(ports, failed);
-  reportOrder(ports, { ...failed, time: '04:44', code: 'timeslot_not_available' });
-  reportOrder(ports, { ...failed, code: 'payment_declined' });
-  reportOrder(ports, { ...failed, code: null });
+  reportOrder(desk.sync, { ...failed, outcome: 'confirmed', code: null, quantity: 3 });
+  reportOrder(desk.sync, failed);
+  reportOrder(desk.sync, { ...failed, time: '04:44', code: 'timeslot_not_available' });
+  reportOrder(desk.sync, { ...failed, code: 'payment_declined' });
+  reportOrder(desk.sync, { ...failed, code: null });
   expect(checks.ofProduct(product.id)).toMatchObject([
     { tier: 'near', orders: 3, orders_wrong: 1, said_available: 1, tickets: 3, checks: 0, rate: 1 / 3 },
   ]);

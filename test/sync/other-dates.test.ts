@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addDays, datesBetween, weekdayOf } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { refreshAvailability } from '../../src/sync/reads/availability.ts';
-import type { SyncPorts } from '../../src/sync/records/context.ts';
+import { ReadLane } from '../../src/sync/records/context.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { decodeAvailability } from '../../src/upstream/decode-availability.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -31,9 +31,9 @@ function falselySoldOut(harness: VirtualHarness): string[] {
 }
 
 async function readAll(harness: VirtualHarness) {
-  const job = requestResync(harness.daemon.ports, availability);
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
-  await harness.drive(runChores(harness.daemon.ports, never));
+  const job = requestResync(harness.daemon.sync, availability);
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
+  await harness.drive(runChores(harness.daemon.sync, never));
   return harness.job(job.job_id);
 }
 
@@ -56,7 +56,7 @@ describe('a service that', () => {
       ]);
       harness.sandbox.setQuirks({ dates: 'honoured' });
       await harness.liveUntil(harness.clock.now() + 26 * hour);
-      await harness.drive(runChores(harness.daemon.ports, never));
+      await harness.drive(runChores(harness.daemon.sync, never));
       expect(noticed(harness)).toEqual([]);
       expect((await harness.compare()).first).toEqual([]);
     },
@@ -83,8 +83,8 @@ describe('a service that', () => {
       await harness.drive(harness.clock.sleep(hour));
       harness.sandbox.setQuirks({ dates });
       if (dates === 'honoured') for (let days = 33; days <= 99; days += 1) product.sold_out.add(dateIn(days));
-      requestResync(harness.daemon.ports, { ...availability, product_ids: [product.id] });
-      await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
+      requestResync(harness.daemon.sync, { ...availability, product_ids: [product.id] });
+      await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
       expect(far()).toEqual(before);
       expect(falselySoldOut(harness)).toEqual([]);
       await harness.liveUntil(harness.clock.now() + 3 * 60_000);
@@ -128,13 +128,13 @@ describe('a service that', () => {
 
   it('answers a check for other dates is believed in nothing', async () => {
     await using harness = await filledHarness({ products: 4 });
-    await using ports = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const [shown] = harness.rows<{ product_id: number; date: string }>(
       "SELECT product_id, date FROM bookable_days WHERE date > '2027-01-10' ORDER BY date LIMIT 1",
     );
     if (shown === undefined) throw new Error('no date');
     harness.sandbox.setQuirks({ dates: 'shifted' });
-    expect(await harness.drive(checkBeforeOrder(ports, shown, never))).toMatchObject({
+    expect(await harness.drive(desk.check(shown, never))).toMatchObject({
       verdict: 'unknown',
       reasons: ['other-dates'],
       now: null,
@@ -165,7 +165,7 @@ const services: Record<string, (k: number) => Service> = {
 it('whatever a service makes of the dates, none that it sells is stored as sold out', async () => {
   // Each answer is stored: what two of them say of dates is not the matter here.
   await using harness = await filledHarness({ lean: true, products: 1 }, { held: { less: 'off' } });
-  const { ports, mirror } = harness.daemon;
+  const { sync, mirror } = harness.daemon;
   const product_id = harness.sandbox.world.visible()[0]?.id ?? 0;
   const { earliest: today } = venueToday(
     mirror.catalogue.products.find(product_id)?.timezone ?? null,
@@ -202,9 +202,9 @@ it('whatever a service makes of the dates, none that it sells is stored as sold 
       );
       return { kind: 'read' as const, value, hash: `${runs}`, sent_at, bytes: 1 };
     };
-    const commit: SyncPorts['commit'] = async (work) => ports.mirror.transaction(work);
-    const own = { ...ports, upstream: { availability }, progressed: () => {}, commit } as unknown as SyncPorts;
-    await refreshAvailability(own, record, never);
+    const upstream = { in: () => ({ availability }) } as never;
+    const lane = new ReadLane({ ...sync, upstream }, 'near', async (work) => mirror.transaction(work));
+    await refreshAvailability(lane, record, never);
     expect(named.length).toBeLessThanOrEqual(6);
     // An answer without a date looks the same whatever it was an answer to.
     fc.pre(!/ignores|shifts/.test(how) || named[0] !== 0);

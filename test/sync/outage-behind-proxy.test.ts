@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -24,7 +24,7 @@ const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
 /** Asks for everything, so that calls wait all the time. */
 function ask({ daemon }: VirtualHarness): void {
   const resources = ['products', 'checkout', 'variants', 'availability'] as const;
-  requestResync(daemon.ports, { resources: [...resources], product_ids: [], from: null, to: null });
+  requestResync(daemon.sync, { resources: [...resources], product_ids: [], from: null, to: null });
 }
 
 const liveFor = (harness: VirtualHarness, ms: number, step = second) =>
@@ -88,10 +88,10 @@ describe('a pause that one answer asks for', () => {
   it('is tested by live checks too, which share one call in 30 seconds; the first answer ends it', async () => {
     await using harness = await filledHarness({ products: 40, lean: true });
     const { daemon, sandbox } = harness;
-    const checks = checkPorts(daemon);
+    const checks = new CheckDesk(daemon);
     const check = (index: number) => {
       const product_id = sandbox.world.visible()[index]?.id ?? 0;
-      return harness.drive(checkBeforeOrder(checks, { product_id, date: '2026-12-05' }, never));
+      return harness.drive(checks.check({ product_id, date: '2026-12-05' }, never));
     };
     sandbox.faults.add(maintenance(3600));
     expect((await check(0)).reasons).toEqual(['throttled']);

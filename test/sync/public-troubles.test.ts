@@ -100,7 +100,7 @@ async function seen({ of, sees }: (typeof troubles)[number], change: Change) {
     return address.startsWith(of(product)) ? JSON.stringify(change(JSON.parse(said), JSON.parse(text))) : said;
   };
   const resources = ['products', 'availability'] as const;
-  requestResync(harness.daemon.ports, { resources: [...resources], product_ids: [product.id], from: null, to: null });
+  requestResync(harness.daemon.sync, { resources: [...resources], product_ids: [product.id], from: null, to: null });
   await harness.liveUntil(harness.clock.now() + 30 * minute);
   return { before, after: look() };
 }

@@ -127,10 +127,10 @@ describe('where only the calls of the specification exist', () => {
 
   it('a resync of everything counts no product as failed that is on another page by now: its walk reads the list', async () => {
     await using test = await filled({ quirks: { list_order: 'shifting' } });
-    const { ports, mirror } = test.harness.daemon;
+    const { sync, mirror } = test.harness.daemon;
     await walkElsewhere(test);
     await test.post(notificationOf(test.ids[40] ?? 0, updated()));
-    const { job_id } = requestResync(ports, { product_ids: [], resources: ['products'], from: null, to: null });
+    const { job_id } = requestResync(sync, { product_ids: [], resources: ['products'], from: null, to: null });
     await test.live(10 * minute);
     expect(mirror.schedule.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { isList, type Resource } from '../../src/domain/schedule/resources.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { resyncResources } from '../../src/sync/records/resync.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
@@ -27,7 +27,7 @@ function failing({ explain, products, status }: VirtualHarness): string[] {
 }
 
 const calls = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().calls;
-const key = ({ daemon }: VirtualHarness) => daemon.ports.refusals.keyRefused();
+const key = ({ daemon }: VirtualHarness) => daemon.sync.refusals.keyRefused();
 
 async function conditions({ daemon }: VirtualHarness): Promise<Record<string, string>> {
   const shown = (await daemon.status.shown()).conditions;
@@ -96,13 +96,13 @@ describe('a key that is refused', () => {
 describe('a live check that is refused', () => {
   it('is answered as it is, without waiting for the others that are asked, and counts for the key', async () => {
     await using harness = await filledHarness({ products: 6, lean: true });
-    const checks = checkPorts(harness.daemon);
+    const checks = new CheckDesk(harness.daemon);
     const [id, date] = [idOf(harness), '2026-12-05'];
     harness.sandbox.faults.add(refusedAt('/availability'));
     harness.sandbox.faults.add({ kind: 'delay', ms: 20 * second, path: '^/v2/products\\?' });
     harness.sandbox.faults.add(refusedAt(undefined));
     const asked_at = harness.clock.now();
-    const answer = await harness.drive(checkBeforeOrder(checks, { product_id: id, date }, never));
+    const answer = await harness.drive(checks.check({ product_id: id, date }, never));
     expect(answer).toMatchObject({ verdict: 'unknown', reasons: ['key-refused'] });
     expect(harness.clock.now() - asked_at).toBeLessThan(second);
     expect(key(harness)).toBeNull();
@@ -111,7 +111,7 @@ describe('a live check that is refused', () => {
     expect(key(harness)).toBeNull();
     harness.sandbox.faults.clear();
     harness.sandbox.faults.add(refusedAt(undefined));
-    await harness.drive(checkBeforeOrder(checks, { product_id: id, date }, never));
+    await harness.drive(checks.check({ product_id: id, date }, never));
     await harness.drive(harness.clock.sleep(minute));
     expect(key(harness)).toBe('Key not accepted');
     expect(failing(harness)).toEqual([]);

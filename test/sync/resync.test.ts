@@ -17,7 +17,7 @@ describe('a resync', () => {
   it('of what the service does not have is done at once: nobody waits for it', needs('time'), async () => {
     await using harness = await filled({ variants: null });
     const { daemon, clock } = harness;
-    const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: ['variants'] });
+    const { job_id, records } = requestResync(daemon.sync, { ...everything, resources: ['variants'] });
     expect(records).toBe(0);
     expect(harness.job(job_id).finished_at).toBe(clock.now());
   });
@@ -25,14 +25,14 @@ describe('a resync', () => {
   it('that was interrupted goes on for a day, and begins anew after that', async () => {
     await using harness = await filled();
     const { daemon, clock } = harness;
-    const first = requestResync(daemon.ports, everything);
+    const first = requestResync(daemon.sync, everything);
     await harness.drive(clock.sleep(23 * hour));
-    expect(requestResync(daemon.ports, everything, { resume: true })).toMatchObject({
+    expect(requestResync(daemon.sync, everything, { resume: true })).toMatchObject({
       job_id: first.job_id,
       resumed: true,
     });
     await harness.drive(clock.sleep(2 * hour));
-    const again = requestResync(daemon.ports, everything, { resume: true });
+    const again = requestResync(daemon.sync, everything, { resume: true });
     expect(again.resumed).toBe(false);
     expect(again.job_id).not.toBe(first.job_id);
   });
@@ -53,9 +53,9 @@ describe('a resync', () => {
       { service: { profile: { page_size: 5 } } },
     );
     pages.length = 0;
-    requestResync(harness.daemon.ports, everything);
+    requestResync(harness.daemon.sync, everything);
     const run = (signal: AbortSignal) =>
-      harness.drive(runSyncCycle(harness.daemon.ports, 1, { job_id: null, signal })).catch(() => undefined);
+      harness.drive(runSyncCycle(harness.daemon.sync, 1, { job_id: null, signal })).catch(() => undefined);
     await run(broken.signal);
     expect(pages).toEqual([1, 2, 3]);
     await run(new AbortController().signal);
@@ -66,7 +66,7 @@ describe('a resync', () => {
     await using harness = await filled();
     const [id = 0] = harness.products();
     harness.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${id}/checkout` });
-    const { job_id } = requestResync(harness.daemon.ports, {
+    const { job_id } = requestResync(harness.daemon.sync, {
       ...everything,
       resources: ['checkout'],
       product_ids: [id],
@@ -85,12 +85,12 @@ describe('a resync', () => {
     const progress = (job_id: number) => harness.job(job_id);
     // All but one are read before the second request. The call for the last one is under way.
     sandbox.faults.add({ kind: 'delay', ms: 20_000, path: `/v2/products/${slow}/checkout` });
-    const first = requestResync(daemon.ports, request);
+    const first = requestResync(daemon.sync, request);
     await harness.liveUntil(clock.now() + 5000);
     expect(progress(first.job_id)).toMatchObject({ records: 3, left: 1 });
     sandbox.faults.clear();
     const asked = clock.now();
-    const second = requestResync(daemon.ports, request);
+    const second = requestResync(daemon.sync, request);
     expect(second).toMatchObject({ resumed: false, records: 3, left: 3 });
     await harness.liveUntil(clock.now() + 60_000);
     expect(progress(second.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
@@ -102,10 +102,10 @@ describe('a resync', () => {
     await using harness = await filled();
     const { jobs, records } = harness.daemon.mirror.schedule;
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
-    const first = requestResync(harness.daemon.ports, request);
+    const first = requestResync(harness.daemon.sync, request);
     const [record] = records.dueOfJob(harness.clock.now(), first.job_id, 1);
     if (record === undefined) throw new Error('nothing is due');
-    const second = requestResync(harness.daemon.ports, request);
+    const second = requestResync(harness.daemon.sync, request);
     harness.daemon.mirror.transaction(() => jobs.giveUp(record, first.job_id));
     expect(jobs.find(second.job_id)).toMatchObject({ left: 3, failed: 0 });
     harness.daemon.mirror.transaction(() => jobs.giveUp(record, second.job_id));
@@ -121,10 +121,10 @@ describe('a resync', () => {
     const { daemon, clock } = harness;
     const request: ResyncRequest = { ...everything, resources: ['availability'] };
     const [product_id = 0] = harness.products();
-    const all = requestResync(daemon.ports, request);
-    const one = requestResync(daemon.ports, { ...request, product_ids: [product_id] });
+    const all = requestResync(daemon.sync, request);
+    const one = requestResync(daemon.sync, { ...request, product_ids: [product_id] });
     const job = (job_id: number) => harness.job(job_id);
-    const cycle = runSyncCycle(daemon.ports, 1, { job_id: null, signal: new AbortController().signal });
+    const cycle = runSyncCycle(daemon.sync, 1, { job_id: null, signal: new AbortController().signal });
     while ((job(one.job_id)?.left ?? 0) > 0) await harness.drive(clock.sleep(500));
     await harness.drive(clock.sleep(2500));
     expect(job(one.job_id)?.finished_at).toEqual(expect.any(Number));
@@ -138,7 +138,7 @@ describe('a resync', () => {
     await using harness = await filled({ product: null }, asked);
     const { daemon, clock } = harness;
     const [product_id = 0] = harness.products();
-    const { job_id, records } = requestResync(daemon.ports, { ...everything, product_ids: [product_id] });
+    const { job_id, records } = requestResync(daemon.sync, { ...everything, product_ids: [product_id] });
     expect(records).toBeGreaterThan(0);
     asked.length = 0;
     await harness.liveUntil(clock.now() + 60_000);
@@ -158,7 +158,7 @@ describe('a resync', () => {
       await harness.drive(clock.sleep(hour));
       sandbox.world.disable(product_id, { reason: 'temporary_closure' });
       sandbox.faults.add({ kind: 'delay', path: `/v2/products/${product_id}\\?`, ms: 3000, times: 1 });
-      const { job_id } = requestResync(daemon.ports, { ...everything, resources, product_ids: [product_id] });
+      const { job_id } = requestResync(daemon.sync, { ...everything, resources, product_ids: [product_id] });
       await harness.liveUntil(clock.now() + 5 * 60_000);
       expect(harness.job(job_id)).toMatchObject({
         left: 0,
@@ -179,7 +179,7 @@ describe('a resync', () => {
       body: '{"success":false,"error_code":"checkout_disabled","message":"Closed."}',
       path: `/v2/products/${product_id}/availability`,
     });
-    const { job_id } = requestResync(daemon.ports, {
+    const { job_id } = requestResync(daemon.sync, {
       ...everything,
       resources: ['availability'],
       product_ids: [product_id],
@@ -200,7 +200,7 @@ describe('a resync', () => {
     const [product_id = 0] = harness.products();
     await harness.drive(clock.sleep(hour));
     for (const product of sandbox.products()) if (product.id === product_id) product.withdrawn = true;
-    const { job_id, records } = requestResync(daemon.ports, { ...everything, resources: resyncResources });
+    const { job_id, records } = requestResync(daemon.sync, { ...everything, resources: resyncResources });
     await harness.liveUntil(clock.now() + 5 * 60_000);
     const job = harness.job(job_id);
     expect(job).toMatchObject({ left: 0, failed: 0 });

@@ -17,7 +17,7 @@ describe('a list', () => {
     needs('time'),
     async () => {
       await using harness = await virtualHarness({ lean: true, products: 57, quirks: { list_end: 'never' } });
-      const job = requestResync(harness.daemon.ports, everything);
+      const job = requestResync(harness.daemon.sync, everything);
       const ended = () => harness.job(job.job_id).left === 0;
       await harness.runUntil(() => ended() && isFilled(harness)());
       const { requests } = { requests: harness.sandbox.calls.counts().calls };

@@ -26,21 +26,21 @@ it('a read is believed as long as its cadence, from when it was asked for', () =
 
 describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i seconds', (age) => {
   const answered = () => {
-    const { ports } = harness.daemon;
+    const { sync } = harness.daemon;
     const now = harness.clock.now();
-    const [product_id = 0] = ports.mirror.catalogue.products.ids();
-    const record = ports.mirror.schedule.records.find({
+    const [product_id = 0] = sync.mirror.catalogue.products.ids();
+    const record = sync.mirror.schedule.records.find({
       resource: 'availability',
       edition: 'EUR',
       part: 0,
       product_id,
     });
     if (record === null) throw new Error('no record');
-    return { ports, now, record, sent_at: instant(now - age * 1000) };
+    return { sync, now, record, sent_at: instant(now - age * 1000) };
   };
 
   it('and that contradicts the product, is asked for again within a minute, and not at once', () => {
-    const { ports, now, record, sent_at } = answered();
+    const { sync, now, record, sent_at } = answered();
     const sooner = contradictedLook(sent_at, sent_at, 6 * hour);
     const read = {
       sent_at,
@@ -50,19 +50,19 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
       cadence: 6 * hour,
       teaches: 'nothing',
     } as const;
-    ports.mirror.transaction(() => settleStored(ports, record, { ...read, off_sale_at: sent_at, sooner }));
-    const due = (ports.mirror.schedule.records.find(record)?.due_at ?? 0) - now;
+    sync.mirror.transaction(() => settleStored(sync, record, { ...read, off_sale_at: sent_at, sooner }));
+    const due = (sync.mirror.schedule.records.find(record)?.due_at ?? 0) - now;
     expect(due).toBeGreaterThan(0);
     expect(due).toBeLessThanOrEqual(minute);
   });
 
   it('and that takes all dates away, is confirmed a minute after it came', () => {
-    const { ports, now, record, sent_at } = answered();
+    const { sync, now, record, sent_at } = answered();
     const claim = { subject: 'near-dates', shown: 5, said: 0 } as const;
-    const { evidence } = ports;
+    const { evidence } = sync;
     const judge = () => evidence.judge(record, [claim], { sent_at, reason: 'cadence-elapsed' });
-    const { next } = ports.mirror.transaction(judge);
-    ports.mirror.transaction(() => ports.mirror.evidence.dropProduct(record.product_id));
+    const { next } = sync.mirror.transaction(judge);
+    sync.mirror.transaction(() => sync.mirror.evidence.dropProduct(record.product_id));
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
   });
 });

@@ -46,7 +46,7 @@ const walked = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['
 const later = (harness: VirtualHarness, ms: number) => harness.liveUntil(harness.clock.now() + ms);
 
 async function resynced(harness: VirtualHarness) {
-  const { job_id } = requestResync(harness.daemon.ports, everything);
+  const { job_id } = requestResync(harness.daemon.sync, everything);
   await harness.runUntil(() => harness.job(job_id).left === 0);
   return harness.job(job_id);
 }

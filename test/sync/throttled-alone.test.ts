@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { explainedFacts } from '../../src/sync/reports/explain-text.ts';
@@ -24,7 +24,7 @@ async function conditions({ daemon }: VirtualHarness) {
 }
 
 function facts({ daemon, clock }: VirtualHarness, id: number) {
-  const explained = explainProduct(daemon.ports, id);
+  const explained = explainProduct(daemon.sync, id);
   if (explained === null) throw new Error(`no product ${id}`);
   return Object.fromEntries(explainedFacts(explained, clock.now()));
 }
@@ -65,7 +65,7 @@ it('a product that was asked to wait is not asked by a check either, which answe
   const [id = 0] = sandbox.world.visible().map((product) => product.id);
   sandbox.faults.add(throttles(`^/v2/products/${id}/availability`));
   const resync = (product_ids: number[]) =>
-    requestResync(harness.daemon.ports, { resources: ['availability'], product_ids, from: null, to: null });
+    requestResync(harness.daemon.sync, { resources: ['availability'], product_ids, from: null, to: null });
   resync([id]);
   await harness.liveUntil(clock.now() + 10 * second, second);
   resync([]);
@@ -86,9 +86,9 @@ it('a product that was asked to wait is not asked by a check either, which answe
   const before = asked();
   await harness.restart();
   const check = async () => {
-    await using ports = checkPorts(harness.daemon);
+    await using desk = new CheckDesk(harness.daemon);
     const question = { product_id: id, date: new Date(clock.now() + 7 * 24 * hour).toISOString().slice(0, 10) };
-    return await harness.drive(checkBeforeOrder(ports, question, new AbortController().signal));
+    return await harness.drive(desk.check(question, new AbortController().signal));
   };
   const began = clock.now();
   expect(await check()).toMatchObject({ verdict: 'unknown', reasons: ['throttled'] });

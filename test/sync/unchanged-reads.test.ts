@@ -21,9 +21,9 @@ async function readAllDates(harness: VirtualHarness): Promise<{ reads: number; c
   const { daemon, sandbox } = harness;
   const { calls } = sandbox.calls.counts();
   const before = commits(harness);
-  requestResync(daemon.ports, { resources: ['availability'], product_ids: [], from: null, to: null });
+  requestResync(daemon.sync, { resources: ['availability'], product_ids: [], from: null, to: null });
   const never = new AbortController().signal;
-  const { failed } = await harness.drive(runSyncCycle(daemon.ports, 4, { job_id: null, signal: never }));
+  const { failed } = await harness.drive(runSyncCycle(daemon.sync, 4, { job_id: null, signal: never }));
   expect(failed).toBe(0);
   return { reads: sandbox.calls.counts().calls - calls, commits: commits(harness) - before };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
-import { checkBeforeOrder, checkPorts } from '../../src/sync/checks/check.ts';
+import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { askOwnReads } from '../../src/sync/records/deciding-reads.ts';
 import { noticedIn } from '../fakes/noticed.ts';
 import { makeDue } from '../fakes/planted.ts';
@@ -47,9 +47,9 @@ function shownProduct(harness: VirtualHarness, city_id: number): number | undefi
 
 async function check(harness: VirtualHarness) {
   const { product_id, date, time, variant_id } = shown(harness);
-  await using ports = checkPorts(harness.daemon);
+  await using desk = new CheckDesk(harness.daemon);
   const asked = { product_id, date, time, variants: [{ variant_id, count: 1 }] };
-  return await harness.drive(checkBeforeOrder(ports, asked, never));
+  return await harness.drive(desk.check(asked, never));
 }
 
 describe('a new spelling that cannot be read', () => {
@@ -253,7 +253,7 @@ describe('a member that can be read, and that a person has to know of', () => {
     await harness.liveUntil(clock.now() + minute);
     expect(ending()).toMatchObject([{ resource: 'products', kept: 0 }]);
     const ids = sandbox.products().map(({ id }) => id);
-    daemon.mirror.transaction(() => askOwnReads(daemon.ports, ids, 'requested'));
+    daemon.mirror.transaction(() => askOwnReads(daemon.sync, ids, 'requested'));
     await harness.liveUntil(clock.now() + minute);
     expect(ending()).toEqual([]);
   });

@@ -64,7 +64,7 @@ it('the first usable answer about a product brings its other records, which woul
   const { clock, sandbox, daemon } = harness;
   const [one = 0] = sandbox.world.visible().map(({ id }) => id);
   sandbox.faults.add({ kind: 'status', status: 500, path: `^/v2/products/${one}\\b` });
-  requestResync(daemon.ports, {
+  requestResync(daemon.sync, {
     resources: ['checkout', 'variants', 'availability'],
     product_ids: [one],
     from: null,

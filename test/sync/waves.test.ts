@@ -18,7 +18,7 @@ async function sweep(harness: VirtualHarness, ...faults: readonly FaultRule[]): 
 /** Makes everything due, or the dates of some products. */
 function readAgain({ daemon }: VirtualHarness, product_ids: readonly number[] = []): void {
   const resources = product_ids.length === 0 ? resyncResources : (['availability'] as const);
-  requestResync(daemon.ports, { resources, product_ids, from: null, to: null });
+  requestResync(daemon.sync, { resources, product_ids, from: null, to: null });
 }
 
 /** Returns the first column of the rows. */
@@ -85,7 +85,7 @@ describe('products that were closed', () => {
     set('unavailable');
     await sweep(harness);
     // So many that it takes a person: this is the way into the test, not its subject.
-    harness.daemon.ports.evidence.decide('less', 'approved');
+    harness.daemon.sync.evidence.decide('less', 'approved');
     await harness.liveUntil(clock.now() + 25 * hour);
     const before = onSale();
     set('available');

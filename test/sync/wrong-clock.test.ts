@@ -131,7 +131,7 @@ const inboxPath = ({ daemon }: VirtualHarness) => daemon.config.mirror.inbox_pat
 
 /** Everything is asked for, so that a lot is read and written from here on. */
 function readAll({ daemon }: VirtualHarness): void {
-  requestResync(daemon.ports, { resources: [...resyncResources], product_ids: [], from: null, to: null });
+  requestResync(daemon.sync, { resources: [...resyncResources], product_ids: [], from: null, to: null });
 }
 
 it.each([
@@ -148,7 +148,7 @@ it.each([
     async ({ harness, live }: Course) => {
       const signal = new AbortController().signal;
       await harness.drive(harness.daemon.watch.look(signal));
-      await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal }));
+      await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal }));
       harness.daemon.watch.observe();
       await live(10 * minute);
     },

@@ -34,7 +34,7 @@ async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' 
 /** Returns how a condition looks now, as itself or as part of its cause. */
 async function look({ harness }: World, code: ConditionCode): Promise<Seen> {
   const status = await harness.daemon.status.shown();
-  const now = harness.daemon.ports.clock.now();
+  const now = harness.daemon.sync.clock.now();
   const root = status.conditions.find((each) => each.code === code || each.explains.includes(code))?.code ?? code;
   const process = { memory_bytes: 0 } as never;
   const sampled = (name: string, label: string | null) =>

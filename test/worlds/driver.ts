@@ -406,7 +406,7 @@ class Driver implements Disposable {
   async #walkTwice(): Promise<void> {
     const { clock, daemon } = this.#world.harness;
     for (let walk = 0; walk < 2; walk += 1) {
-      requestResync(daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+      requestResync(daemon.sync, { resources: ['products'], product_ids: [], from: null, to: null });
       await this.#come(clock.now() + hour);
     }
   }

@@ -9,9 +9,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
-import { checkBeforeOrder } from '../../src/sync/checks/check.ts';
 import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
-import { countSeen } from '../../src/sync/checks/views.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import type { Told } from './history.ts';
 import { plentyBytes, type World } from './world.ts';
@@ -83,7 +81,7 @@ async function ask({ world, told }: Scene, question: { product_id: number; date:
   const { daemon, clock } = world.harness;
   const asked_at = clock.now();
   const answer = await world.attempt(() =>
-    checkBeforeOrder(daemon.checks, { ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
+    daemon.checks.check({ ...question, deadline_ms }, never).catch((error: { code?: string }) => ({
       verdict: `refused: ${String(error.code)}`,
       reasons: [] as readonly string[],
     })),
@@ -333,7 +331,7 @@ const people = {
     const product_ids = world.harness.sandbox
       .products()
       .flatMap(({ id }) => (mirrored(id) && chance() < 0.3 ? [id] : []));
-    requestResync(daemon.ports, { resources: resyncResources, product_ids, from: null, to: null });
+    requestResync(daemon.sync, { resources: resyncResources, product_ids, from: null, to: null });
     world.seen(product_ids.length === 0 ? 'everything was asked for anew' : 'products were asked for anew');
   },
   rotate: async ({ world }) => {
@@ -352,17 +350,17 @@ const people = {
     world.seen(done === null ? 'killed while the address was rotated' : 'the address was rotated');
   },
   'held approved': ({ world }) => {
-    const { ports, mirror } = world.harness.daemon;
+    const { sync, mirror } = world.harness.daemon;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
-    mirror.transaction(() => ports.evidence.decide(held.subject, 'approved'));
+    mirror.transaction(() => sync.evidence.decide(held.subject, 'approved'));
     world.seen('a hold was approved');
   },
   'held rejected': ({ world }) => {
-    const { ports, mirror } = world.harness.daemon;
+    const { sync, mirror } = world.harness.daemon;
     const [held] = mirror.evidence.held().filter(({ state }) => state === 'held');
     if (held === undefined) return;
-    mirror.transaction(() => ports.evidence.decide(held.subject, 'rejected'));
+    mirror.transaction(() => sync.evidence.decide(held.subject, 'rejected'));
     world.seen('a hold was rejected');
   },
   check: async (scene) => {
@@ -408,7 +406,7 @@ const people = {
   seen: async (scene) => {
     const { daemon } = scene.world.harness;
     const seen = [{ product_id: anyProduct(scene).id, date: dateAhead(scene), count: spread(50, scene.chance()) }];
-    await scene.world.attempt(() => Promise.resolve(countSeen(daemon.checks, { seen, caller: null })));
+    await scene.world.attempt(() => Promise.resolve(daemon.checks.views.seen({ seen, caller: null })));
   },
 } as const satisfies Record<string, Event>;
 
@@ -421,7 +419,7 @@ const imageHost = {
   'killed among new images': (scene) => {
     const { harness } = scene.world;
     for (const product of harness.sandbox.products()) addImage(scene, product);
-    requestResync(harness.daemon.ports, { resources: ['products'], product_ids: [], from: null, to: null });
+    requestResync(harness.daemon.sync, { resources: ['products'], product_ids: [], from: null, to: null });
     scene.world.killAt(spread(300, scene.chance()));
   },
   'image host fails': ({ world: { harness, images }, chance, until }) => {

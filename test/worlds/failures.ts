@@ -44,7 +44,7 @@ export function onSale({ harness }: World): number[] {
 
 /** Somebody asks for reads, so that calls are made. */
 function ask({ harness }: World): void {
-  requestResync(harness.daemon.ports, readAll);
+  requestResync(harness.daemon.sync, readAll);
 }
 
 /** Spoils answers until it is mended. */

@@ -116,7 +116,7 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
     await harness.liveUntil(start + passed * hour);
     if (isBad) images.compare(clock.now());
     // A plan knows what calls are worth when the first day has taught something.
-    if (passed === 24) predicted = callsPerDay(planOf(catalogueOf(daemon.ports))) * days;
+    if (passed === 24) predicted = callsPerDay(planOf(catalogueOf(daemon.sync))) * days;
     if (passed % askEvery === 0) broken.ask(clock.now());
     if (passed % 24 === 0) progress(`day ${passed / 24} of ${days}`);
   }
@@ -189,7 +189,7 @@ class Outages {
     const begun = this.#begun;
     if (passed < (begun.at(-1) ?? Number.NEGATIVE_INFINITY) + 48) return true;
     if (begun.length === 3 || passed < (begun.length * this.#hours) / 3 || passed + 48 > this.#hours) return false;
-    const { primary } = walkKinds(daemon.ports.policy.extent);
+    const { primary } = walkKinds(daemon.sync.policy.extent);
     const { due_at } = daemon.mirror.schedule.records.find({ ...primary, product_id: 0 }) ?? { due_at: 0 };
     if (due_at > clock.now() + hour) return false;
     begun.push(passed);

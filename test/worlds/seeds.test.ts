@@ -53,15 +53,15 @@ async function drawnAfterKill(late: number) {
   await using harness = await virtualHarness({ products: 1, lean: true }, {}, { killed: () => isKilled });
   isKilled = true;
   for (let draw = 0; draw < late; draw += 1) {
-    harness.daemon.ports.entropy(16);
-    harness.daemon.ports.chance();
+    harness.daemon.sync.entropy(16);
+    harness.daemon.sync.chance();
   }
   await harness.restart({
     meanwhile: async () => {
       isKilled = false;
     },
   });
-  const { entropy, chance } = harness.daemon.ports;
+  const { entropy, chance } = harness.daemon.sync;
   return [Buffer.from(entropy(16)).toString('hex'), chance()];
 }
 

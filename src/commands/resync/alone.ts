@@ -35,14 +35,14 @@ export async function resyncAlone(
   const machine = machineFor(io, log);
   const patiently = <Result>(work: () => Result | Promise<Result>) => whileLocked(io, machine.clock, work);
   await using mirroring = await patiently(() => openMirroring(machine, loaded));
-  const { clock } = mirroring.ports;
+  const { clock } = mirroring.sync;
   const began = clock.now();
   const { writer } = mirroring;
   printFound(
     io,
-    await patiently(() => findProducts(mirroring.ports, request.product_ids, { writer, signal: io.signal })),
+    await patiently(() => findProducts(mirroring.sync, request.product_ids, { writer, signal: io.signal })),
   );
-  const opened = await patiently(() => requestResync(mirroring.ports, request, { resume: true }));
+  const opened = await patiently(() => requestResync(mirroring.sync, request, { resume: true }));
   writer.serve();
   if (opened.resumed)
     io.stderr.write(`Continuing an interrupted resync of the same scope: ${counted(opened.left, 'record')} left.\n`);
@@ -59,7 +59,7 @@ export async function resyncAlone(
     io.ifStopped(`${doneSays({ records, left, failed })}; the rest stays due`, sameAgain);
   }
   const { calls } = mirroring.limiter.state();
-  const received = mirroring.ports.upstream.received();
+  const received = mirroring.sync.upstream.received();
   const seconds = (clock.now() - began) / 1000;
   const summary = {
     job_id: job.job_id,
@@ -82,43 +82,43 @@ export async function resyncAlone(
 const sameAgain = 'run the same command again: it continues, and reads nothing twice';
 
 async function untilDone(
-  { config, ports, mirror, limiter, writer, watch }: Mirroring,
+  { config, sync, mirror, limiter, writer, watch }: Mirroring,
   job_id: number,
   signal: AbortSignal,
 ): Promise<JobState> {
-  const live = () => liveStatus(limiter, ports.refusals);
+  const live = () => liveStatus(limiter, sync.refusals);
   for (;;) {
     const known = await writer.until(signal, () => watch.look(signal));
     signal.throwIfAborted();
     if (known !== true) {
-      const refusal = givesUp(live(), ports.clock.now());
+      const refusal = givesUp(live(), sync.clock.now());
       if (refusal !== null) throw refusal;
-      await ports.clock.sleep(1000, signal);
+      await sync.clock.sleep(1000, signal);
       continue;
     }
-    const result = await writer.until(signal, () => runSyncCycle(ports, config.budget.concurrency, { job_id, signal }));
+    const result = await writer.until(signal, () => runSyncCycle(sync, config.budget.concurrency, { job_id, signal }));
     signal.throwIfAborted();
     if (result === null) continue;
-    const refusal = givesUp(live(), ports.clock.now());
+    const refusal = givesUp(live(), sync.clock.now());
     if (refusal !== null) throw refusal;
     signal.throwIfAborted();
     const job = mirror.schedule.jobs.find(job_id);
     if (job === null) throw new Error(`job ${job_id} is gone`);
     if (job.left === 0) return job;
-    const wait = (mirror.schedule.records.nextDueAt(job_id) ?? 0) - ports.clock.now();
-    await ports.clock.sleep(Math.max(wait, 10), signal);
+    const wait = (mirror.schedule.records.nextDueAt(job_id) ?? 0) - sync.clock.now();
+    await sync.clock.sleep(Math.max(wait, 10), signal);
   }
 }
 
 /** Shows progress every second, and ends the work when the service stays unreachable. */
 async function watch(io: Io, mirroring: Mirroring, job_id: number, stop: AbortController): Promise<void> {
-  const { ports, mirror, limiter, writer } = mirroring;
+  const { sync, mirror, limiter, writer } = mirroring;
   const doubted = new DoubtedService(mirroring);
   const printer = progressPrinter(io);
   while (!stop.signal.aborted) {
-    await ports.clock.sleep(1000, stop.signal).catch(() => undefined);
-    const live = liveStatus(limiter, ports.refusals);
-    const [job, now] = [mirror.schedule.jobs.find(job_id), ports.clock.now()];
+    await sync.clock.sleep(1000, stop.signal).catch(() => undefined);
+    const live = liveStatus(limiter, sync.refusals);
+    const [job, now] = [mirror.schedule.jobs.find(job_id), sync.clock.now()];
     if (job === null || stop.signal.aborted) break;
     printer.show(
       {

@@ -94,9 +94,9 @@ function requestOf(options: Options, command: Command): ResyncRequest {
 async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
   using place = elsewhereIfNew(loaded);
   await using mirroring = await openMirroring(machineFor(io), place.loaded);
-  const { ports } = mirroring;
-  const listed = await countListed({ ...ports, upstream: ports.upstream.in('fill') }, request, io.signal);
-  printPrice(io, costOfResync(ports, request, loaded.config.budget.requests_per_second, { listed }), options);
+  const { sync } = mirroring;
+  const listed = await countListed(sync, 'fill', request, io.signal);
+  printPrice(io, costOfResync(sync, request, loaded.config.budget.requests_per_second, { listed }), options);
 }
 
 /** Returns the configuration; before the first start with an empty mirror in a temporary directory: a price makes no files. */

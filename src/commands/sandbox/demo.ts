@@ -101,17 +101,16 @@ export function demoCommand(io: Io): Command {
 const holdMs = 1000;
 
 /** Subscribes, and shows how the mirror follows what the service announces. The same at every start. */
-async function story(io: Io, sandbox: Sandbox, { mirror, subscriptions, ports }: RunningDaemon): Promise<void> {
+async function story(io: Io, sandbox: Sandbox, { mirror, subscriptions, sync }: RunningDaemon): Promise<void> {
   if ('why' in subscriptions) throw subscriptions.why;
   await subscriptions.work.maintain(io.signal);
   const [subscription] = mirror.push.subscriptions.all();
-  const say = (line: string) =>
-    io.stdout.write(`${new Date(ports.clock.now()).toISOString().slice(11, 19)}  ${line}\n`);
+  const say = (line: string) => io.stdout.write(`${new Date(sync.clock.now()).toISOString().slice(11, 19)}  ${line}\n`);
   say(
     `mirror   subscribed to changes of ${counted(subscription?.covered_products ?? 0, 'product')}: ${subscription?.status}`,
   );
   using db = openMirrorToRead(mirror.path);
-  await play({ sandbox, mirror, clock: ports.clock, signal: io.signal, say, description: db.description });
+  await play({ sandbox, mirror, clock: sync.clock, signal: io.signal, say, description: db.description });
 }
 
 function openMirrorToRead(path: string) {

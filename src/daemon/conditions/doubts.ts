@@ -32,16 +32,16 @@ export class DoubtedService {
   }
 
   async #ask(signal: AbortSignal): Promise<void> {
-    const { limiter, probe, ports } = this.#mirroring;
+    const { limiter, probe, sync } = this.#mirroring;
     const { away, told_until, in_flight, waiting, calls } = limiter.state();
     const isAlone = away === null && limiter.isInDoubt();
     if (!isAlone) this.#rest_ms = 0;
-    if ((away === null && !isAlone) || in_flight > 0 || told_until > ports.clock.now()) return;
-    if (ports.clock.monotonic() - this.#asked_at < this.#rest_ms) return;
+    if ((away === null && !isAlone) || in_flight > 0 || told_until > sync.clock.now()) return;
+    if (sync.clock.monotonic() - this.#asked_at < this.#rest_ms) return;
     if (waiting > 0 && calls === this.#calls) return;
     await probe(signal);
     this.#calls = limiter.state().calls;
-    this.#asked_at = ports.clock.monotonic();
+    this.#asked_at = sync.clock.monotonic();
     this.#rest_ms = Math.min(restMs.longest, Math.max(restMs.first, 2 * this.#rest_ms));
   }
 }

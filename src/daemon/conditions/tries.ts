@@ -73,7 +73,7 @@ export class ConditionTries {
    * a failed one, or `now`. Run every few seconds.
    */
   async lookForService(signal: AbortSignal, when: 'if due' | 'now'): Promise<void> {
-    const { limiter, config, ports } = this.#mirroring;
+    const { limiter, config, sync } = this.#mirroring;
     const { calls, in_flight, away } = limiter.state();
     const idle = calls === this.#calls && in_flight === 0;
     this.#calls = calls;
@@ -87,10 +87,10 @@ export class ConditionTries {
       return;
     }
     const every = this.#unreachable === null ? connectEveryMs.usual : connectEveryMs.failed;
-    if (when === 'if due' && ports.clock.monotonic() - this.#connected_at < every) return;
-    this.#connected_at = ports.clock.monotonic();
-    const began_at = ports.clock.now();
-    const says = await whyUnreachable(config.service.base_url, ports.clock, signal);
+    if (when === 'if due' && sync.clock.monotonic() - this.#connected_at < every) return;
+    this.#connected_at = sync.clock.monotonic();
+    const began_at = sync.clock.now();
+    const says = await whyUnreachable(config.service.base_url, sync.clock, signal);
     if (signal.aborted) return;
     this.#unreachable = says === null ? null : { since: this.#unreachable?.since ?? began_at, says };
     this.#wasReached ||= says === null;
@@ -101,7 +101,7 @@ export class ConditionTries {
    * minute.
    */
   async look(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#mirroring.ports;
+    const { clock } = this.#mirroring.sync;
     this.#lookAtMachine();
     this.#lookAtReads();
     if (clock.monotonic() - this.#tested_at < addressEveryMs) return;
@@ -114,13 +114,13 @@ export class ConditionTries {
 
   #lookAtMachine(): void {
     const says = this.#rights.lost();
-    this.#shut_out = says === null ? null : { since: this.#shut_out?.since ?? this.#mirroring.ports.clock.now(), says };
+    this.#shut_out = says === null ? null : { since: this.#shut_out?.since ?? this.#mirroring.sync.clock.now(), says };
     this.#descriptors = descriptorsNow(this.#limit);
   }
 
   #lookAtReads(): void {
-    const { files, mirror, ports } = this.#mirroring;
-    const now = ports.clock.now();
+    const { files, mirror, sync } = this.#mirroring;
+    const now = sync.clock.now();
     if (!files.isWell('mirror')) return;
     this.#unshown = unshownOf({
       told: mirror.push.notices.updates(instant(now - announcedMs.from), instant(now - announcedMs.to)),
@@ -129,19 +129,19 @@ export class ConditionTries {
   }
 
   #listen(): void {
-    const { files, inbox, ports } = this.#mirroring;
+    const { files, inbox, sync } = this.#mirroring;
     if (!files.isWell('inbox')) return;
-    const now = ports.clock.now();
+    const now = sync.clock.now();
     const silent = [...inbox.deliveries.arrivals(arrivalsAtMost)].filter(([, times]) => isMute(times, now));
     const last = silent.map(([, times]) => times.at(-1) ?? 0);
     this.#mute = silent.length === 0 ? null : { subscriptions: silent.map(([id]) => id), since: Math.min(...last) };
   }
 
   async #testAddress(signal: AbortSignal): Promise<void> {
-    const { subscriptions, ports } = this.#mirroring;
+    const { subscriptions, sync } = this.#mirroring;
     if ('why' in subscriptions) return;
     const { result, message, answered = false } = await subscriptions.work.selfTest(signal);
-    const now = ports.clock.now();
+    const now = sync.clock.now();
     const failsSince = this.#public_address?.result === 'failed' ? this.#public_address.since : now;
     this.#public_address = { result, message, answered, since: result === 'passed' ? now : failsSince };
   }

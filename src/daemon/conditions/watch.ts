@@ -62,7 +62,7 @@ export class ConditionWatch {
   constructor(mirroring: Mirroring) {
     this.#mirroring = mirroring;
     this.#tries = new ConditionTries(mirroring);
-    this.#started_at = mirroring.ports.clock.monotonic();
+    this.#started_at = mirroring.sync.clock.monotonic();
     for (const { code, began_at } of mirroring.inbox.conditions.open()) {
       if (!isCondition(code)) continue;
       this.#announced.set(code, { since: began_at, severity: conditionTable[code].severity });
@@ -80,12 +80,12 @@ export class ConditionWatch {
    * Checks whether the service can be reached, and inspects everything else if that has changed. Run every few seconds.
    */
   async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
-    const { limiter, ports } = this.#mirroring;
-    const isDue = this.#next_at !== null && this.#next_at <= ports.clock.now();
+    const { limiter, sync } = this.#mirroring;
+    const isDue = this.#next_at !== null && this.#next_at <= sync.clock.now();
     // No outage begins in the log after it has ended.
     await this.#tries.lookForService(signal, isDue ? 'now' : 'if due');
     const { away, asked } = limiter.pause();
-    const there = asked === null || asked.until - ports.clock.now() < minute ? 'there' : 'asks for a pause';
+    const there = asked === null || asked.until - sync.clock.now() < minute ? 'there' : 'asks for a pause';
     const service = away?.how ?? (this.#tries.tried().unreachable === null ? there : 'unreachable');
     // An outage that begins now is another one.
     const isOver = service === 'there' && this.#tries.wasReached && this.#recalled.delete('service-unreachable');
@@ -110,8 +110,8 @@ export class ConditionWatch {
 
   /** Acknowledges a condition until it ends. Returns false if it does not hold. */
   acknowledge(status: Unjudged, code: string, because: string): boolean {
-    const { inbox, ports } = this.#mirroring;
-    const now = ports.clock.now();
+    const { inbox, sync } = this.#mirroring;
+    const now = sync.clock.now();
     const held = this.conditionsOf(status);
     this.#announce(held, now);
     this.#write(held, missedTargets(status), now);
@@ -127,8 +127,8 @@ export class ConditionWatch {
   }
 
   #settleNow(found: Unjudged): void {
-    const { files, writer, ports } = this.#mirroring;
-    const now = ports.clock.now();
+    const { files, writer, sync } = this.#mirroring;
+    const now = sync.clock.now();
     this.#watched = watchedNow(this.#watched, this.#factsOf(found, now));
     const facts = this.#factsOf(found, now);
     this.#periods = { ...this.#periods, met: metSince(facts, this.#periods) };
@@ -138,13 +138,13 @@ export class ConditionWatch {
     if (files.isWell('inbox')) writer.soon('conditions', () => this.#record(held, missedTargets(facts), now));
   }
 
-  #factsOf(status: Unjudged, at: number = this.#mirroring.ports.clock.now()): ConditionFacts {
+  #factsOf(status: Unjudged, at: number = this.#mirroring.sync.clock.now()): ConditionFacts {
     return { ...status, at, watched: this.#watched, tried: this.#tries.tried() };
   }
 
   /** Logs the conditions that have begun and ended since the last inspection, at their severity. */
   #announce(held: readonly HeldCondition[], now: number): void {
-    const { clock, log } = this.#mirroring.ports;
+    const { clock, log } = this.#mirroring.sync;
     const holds = new Map(held.map((each) => [each.code, each]));
     for (const { code, severity, says, todo, since } of held) {
       this.#recalled.delete(code);
@@ -167,14 +167,14 @@ export class ConditionWatch {
 
   /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
   #record(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
-    const { files, ports } = this.#mirroring;
+    const { files, sync } = this.#mirroring;
     try {
       this.#write(held, ages, now);
       this.#failure = null;
     } catch (error) {
       if (error instanceof SyncFailed || writeTroubleOf(error) !== null) throw error;
       this.#failure = error instanceof Error ? error.message : String(error);
-      if (!files.noteDamage('inbox', error)) ports.log.error({ err: error }, 'conditions cannot be recorded');
+      if (!files.noteDamage('inbox', error)) sync.log.error({ err: error }, 'conditions cannot be recorded');
     }
   }
 

@@ -86,34 +86,34 @@ export interface CheckFindings {
 
 /** Compares the service's answer with the mirror's copy from before the check. */
 export function compare(
-  ports: Sync,
+  sync: Sync,
   asked: AskedDate,
   call: Pick<SharedCall<CheckFindings>, 'shown' | 'sale'>,
   { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
 ): CheckFindings {
-  const { mirror } = ports;
+  const { mirror } = sync;
   const { product_id, date, currency, wanted, expected } = asked;
-  const sale = saleNow(ports, product_id, { sale: spoken, sent_at });
+  const sale = saleNow(sync, product_id, { sale: spoken, sent_at });
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = call.shown.get(date) ?? null;
   const shown = standingOf(wanted, call.sale, before, asked.minutes_passed);
   const now = standingOf(wanted, sale, day, asked.minutes_passed);
   if (left.some(({ from, to }) => from <= date && date <= to))
-    return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
+    return { answer: unansweredCheck(sync, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
   // A complete answer contains every date of its window. Without this date it says nothing about the date.
   if (now === null)
-    return { answer: unansweredCheck(ports, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
+    return { answer: unansweredCheck(sync, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
   const { verdict, reasons } = judgeCheck(now, shown, expected);
   const answer: CheckAnswer = {
     verdict,
     reasons,
     now: { ...describe(asked, now, sale, day), read_at: sent_at },
-    mirror: shownBy(ports, asked, { day: before, sale: call.sale }, shown),
+    mirror: shownBy(sync, asked, { day: before, sale: call.sale }, shown),
     alternatives:
       verdict === 'holds' || verdict === 'unknown'
         ? []
-        : alternativesTo(mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale: sale === 'on-sale' }),
+        : alternativesTo(mirror.checks, { ...asked, passed: passedBy(sync), day, on_sale: sale === 'on-sale' }),
   };
   return { answer, rating: rateCheck(shown, now) };
 }
@@ -148,13 +148,13 @@ function saleNow(
 }
 
 /** Returns an answer without a verdict, with the mirror's copy only. */
-export function unansweredCheck(ports: Sync, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
+export function unansweredCheck(sync: Sync, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
   const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
   return {
     verdict: 'unknown',
     reasons: [reason],
     now: null,
-    mirror: shownBy(ports, asked, seen, shown),
+    mirror: shownBy(sync, asked, seen, shown),
     alternatives: [],
   };
 }
@@ -164,21 +164,21 @@ export function unansweredCheck(ports: Sync, asked: AskedDate, seen: Seen, reaso
  * mirrored.
  */
 export function withoutDates(
-  ports: Sync,
+  sync: Sync,
   asked: AskedDate,
   sale: SaleState,
   reason: 'withdrawn' | 'not-found' | 'date-past' | 'time-past' | 'outside-horizon',
-  day: ReadDate | null = ports.mirror.checks.date(asked.product_id, asked.currency, asked.date),
+  day: ReadDate | null = sync.mirror.checks.date(asked.product_id, asked.currency, asked.date),
 ): CheckAnswer {
   const { wanted } = asked;
-  if (reason === 'outside-horizon') return unansweredCheck(ports, asked, { day, sale }, reason);
+  if (reason === 'outside-horizon') return unansweredCheck(sync, asked, { day, sale }, reason);
   const on_sale = sale === 'on-sale' && reason !== 'withdrawn' && reason !== 'not-found';
   return {
     verdict: 'gone',
     reasons: [reason],
     now: null,
-    mirror: shownBy(ports, asked, { day, sale }, standingOf(wanted, sale, day, asked.minutes_passed)),
-    alternatives: alternativesTo(ports.mirror.checks, { ...asked, passed: passedBy(ports), day, on_sale }),
+    mirror: shownBy(sync, asked, { day, sale }, standingOf(wanted, sale, day, asked.minutes_passed)),
+    alternatives: alternativesTo(sync.mirror.checks, { ...asked, passed: passedBy(sync), day, on_sale }),
   };
 }
 

@@ -10,13 +10,14 @@ import { type AvailabilityRead, readAvailability } from '../reads/availability.t
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import { storeProductDetail } from '../reads/product.ts';
 import { noteGone, withholdDates } from '../records/absence.ts';
-import type { RefusedRead, SyncPorts } from '../records/context.ts';
+import type { ReadLane, RefusedRead, Sync } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
 import { type LiveCall, type LiveResult, unanswered } from './live-call.ts';
 
 /** Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. */
-export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCall<unknown>): Promise<LiveResult> {
-  const { mirror, clock, chance, commit } = ports;
+export async function readLive(lane: ReadLane, limiter: Limiter, call: LiveCall<unknown>): Promise<LiveResult> {
+  const { sync } = lane;
+  const { mirror, clock, chance } = sync;
   const { key, signal } = call;
   await call.turn;
   signal.throwIfAborted();
@@ -24,12 +25,11 @@ export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCal
     const record = mirror.schedule.records.find(key);
     if (record === null) return unanswered('outside-horizon');
     const read = await readAvailability(
-      ports,
+      lane,
       // This reason also lets the answer remove dates at once, and applies its sold-out dates to other currencies.
       { ...record, due_reason: 'live-check' },
       {
         signal,
-        commit,
         // The mirror has this answer already: no shopper waits for the disk.
         confirmed: (sent_at) => call.settle({ kind: 'answered', sale: 'on', unanswered: [], sent_at }),
         late: (said) => call.settle({ kind: 'answered', sale: said.sale, unanswered: [], sent_at: said.sent_at, said }),
@@ -37,8 +37,8 @@ export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCal
       },
     );
     if (read.kind === 'stored') return { ...read, kind: 'answered' };
-    logNoAnswer(ports, key, read);
-    if (read.kind === 'refused') return await judgeRefusal(ports, call, read);
+    logNoAnswer(sync, key, read);
+    if (read.kind === 'refused') return await judgeRefusal(lane, call, read);
     call.sent('no');
     // The same would be answered again.
     if (read.kind === 'failed' && read.code === 'members-unreadable') {
@@ -57,7 +57,7 @@ export async function readLive(ports: SyncPorts, limiter: Limiter, call: LiveCal
   }
 }
 
-function logNoAnswer({ log }: SyncPorts, key: RecordKey, read: Exclude<AvailabilityRead, { kind: 'stored' }>): void {
+function logNoAnswer({ log }: Sync, key: RecordKey, read: Exclude<AvailabilityRead, { kind: 'stored' }>): void {
   // The daemon reports an outage once by itself, so a check logs it at debug level.
   const away = read.kind === 'throttled' || read.kind === 'unreachable';
   log[away ? 'debug' : 'warn']({ ...key, ...read, reason: reasonOf(read) }, 'a live read was not answered');
@@ -84,27 +84,28 @@ function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswer
  * itself is requested. If the service does not have it either, its dates are withheld until a read answers with dates
  * again.
  */
-async function judgeRefusal(ports: SyncPorts, call: LiveCall<unknown>, refusal: RefusedRead): Promise<LiveResult> {
-  const { mirror } = ports;
+async function judgeRefusal(lane: ReadLane, call: LiveCall<unknown>, refusal: RefusedRead): Promise<LiveResult> {
+  const { sync } = lane;
+  const { mirror } = sync;
   const { key, signal } = call;
   const { product_id } = key;
   const { status } = refusal;
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
-  ports.refusals.judge(key, refusal, signal).catch(() => undefined);
+  sync.refusals.judge(key, refusal, signal).catch(() => undefined);
   if (!saysGone(refusal)) return unanswered(reasonOf(refusal));
   const certain = isGoneBy(status, mirror.catalogue.removals.one(product_id));
-  const itself = certain ? 'unasked' : await askForItself(ports, product_id, signal);
+  const itself = certain ? 'unasked' : await askForItself(lane, product_id, signal);
   const isGone = certain || itself === 'missing';
   const result: LiveResult = isGone
     ? { kind: 'gone', reason: certain || status === 410 ? 'withdrawn' : 'not-found' }
     : unanswered('service-refused');
   const store = () => {
-    if (certain) withholdDates(ports, product_id, 'live-check');
-    if (itself === 'missing') noteGone(ports, product_id, { answer: 'gone', reason: 'live-check' });
-    else if (typeof itself === 'object') storeProductDetail(ports, itself.record, itself.reading);
-    else doubtSaleStatus(ports, product_id);
+    if (certain) withholdDates(sync, product_id, 'live-check');
+    if (itself === 'missing') noteGone(sync, product_id, { answer: 'gone', reason: 'live-check' });
+    else if (typeof itself === 'object') storeProductDetail(sync, itself.record, itself.reading);
+    else doubtSaleStatus(sync, product_id);
   };
-  await ports.commit(store, 'changed', () => call.settle(result));
+  await lane.commit(store, 'changed', () => call.settle(result));
   return result;
 }
 
@@ -113,11 +114,11 @@ async function judgeRefusal(ports: SyncPorts, call: LiveCall<unknown>, refusal: 
  * information, which then also decides about absence. `unknown`: the answer shows nothing about the product.
  */
 async function askForItself(
-  ports: SyncPorts,
+  { sync, upstream }: ReadLane,
   product_id: number,
   signal: AbortSignal,
 ): Promise<'missing' | 'unknown' | ItselfThere> {
-  const { upstream, mirror, policy } = ports;
+  const { mirror, policy } = sync;
   const { languages, currencies } = policy.extent;
   const question = { product_id, language: languages[0], known_hash: null, signal };
   const [kind] = absenceReads(policy);
@@ -129,7 +130,7 @@ async function askForItself(
   if (own?.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading: own };
   const reading = own ?? (await upstream.checkoutInformation(question));
   if (reading.kind !== 'refused' || !saysGone(reading)) return 'unknown';
-  return isAboutProduct(await ports.refusals.judge(record, reading, signal)) ? 'missing' : 'unknown';
+  return isAboutProduct(await sync.refusals.judge(record, reading, signal)) ? 'missing' : 'unknown';
 }
 
 /** An answer of the product's own read: the product exists. */

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { CheckPorts } from './check.ts';
+import type { Sync } from '../records/context.ts';
+import type { CheckDesk } from './check.ts';
 import { type OrderNoted, type OrderReport, orderAndRecheck, reportOrder } from './orders.ts';
 
 /** An order with the id under which it counts once. */
@@ -31,19 +32,19 @@ export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
  * `reportOrder`.
  */
 export function countOnce(
-  ports: CheckPorts,
+  sync: Sync,
   ledger: OrderLedger,
   order: IdentifiedOrder,
-  work: (take: (() => number) | null) => OrderNoted = (take) => reportOrder(ports, order, take),
+  work: (take: (() => number) | null) => OrderNoted = (take) => reportOrder(sync, order, take),
 ): OrderCounted {
   const { order_id = null } = order;
   if (order_id === null) return { ...work(null), repeated: false };
-  const counted = ports.mirror.lastOrder();
+  const counted = sync.mirror.lastOrder();
   const id_sha256 = hash('sha256', order_id);
   const contents_sha256 = hash('sha256', contentsOf(order_id, order));
   const known = ledger.find(id_sha256, counted);
   if (known === null) {
-    const told_at = ports.clock.now();
+    const told_at = sync.clock.now();
     const take = () => ledger.note({ id_sha256, contents_sha256, told_at }, counted);
     return { ...work(take), repeated: false };
   }
@@ -57,12 +58,12 @@ export function countOnce(
 
 /** Does the same as `countOnce` in a daemon, which reads the dates of a failed order again at once. */
 export function countOnceAndRecheck(
-  ports: CheckPorts,
+  desk: CheckDesk,
   ledger: OrderLedger,
   order: IdentifiedOrder,
   signal: AbortSignal,
 ): OrderCounted {
-  return countOnce(ports, ledger, order, (take) => orderAndRecheck(ports, order, signal, take));
+  return countOnce(desk.sync, ledger, order, (take) => orderAndRecheck(desk, order, signal, take));
 }
 
 /** Returns the whole report as one text, with the id, so that hashes of equal orders differ. */

@@ -12,7 +12,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Sync } from '../records/context.ts';
 import { refuseDates } from '../records/date-reach.ts';
 import { noteTold } from '../records/settle.ts';
-import { type CheckPorts, notMirrored } from './check.ts';
+import { type CheckDesk, notMirrored } from './check.ts';
 import { countOrder } from './counts.ts';
 import { countViews } from './views.ts';
 
@@ -43,10 +43,10 @@ export interface OrderNoted {
  * more volatile, once between two reads. Both update the mirror's error rate. `take` returns the number of a valid
  * order that counts only once; the number is stored with the counts.
  */
-export function reportOrder(ports: Sync, order: OrderReport, take: (() => number) | null = null): OrderNoted {
-  const { mirror, clock, policy, log } = ports;
+export function reportOrder(sync: Sync, order: OrderReport, take: (() => number) | null = null): OrderNoted {
+  const { mirror, clock, policy, log } = sync;
   const { product_id, date, quantity, outcome, code } = order;
-  const { known, sale, records, part, tier } = subjectOf(ports, order);
+  const { known, sale, records, part, tier } = subjectOf(sync, order);
   const now = clock.now();
   const [currency] = policy.extent.currencies;
   const wanted = { time: order.time ?? null, variants: [], quantity };
@@ -63,7 +63,7 @@ export function reportOrder(ports: Sync, order: OrderReport, take: (() => number
       mirror.catalogue.categories.countSale(product_id, faded(now, known.sold, known.sold_at) + quantity, now);
       countViews(mirror, { product_id, part }, viewsOfTicket * quantity, now);
     }
-    if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(ports, key, now);
+    if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(sync, key, now);
     return mirror.schedule.records.bringForward({ kinds: records, product_ids: [product_id] }, now, reason);
   });
   return { due, mirror: rating };
@@ -73,25 +73,25 @@ export function reportOrder(ports: Sync, order: OrderReport, take: (() => number
  * Reads the dates of an order again now, in the checkout lane. Unanswered ones stay due. Resolves to true if all were
  * answered.
  */
-export async function recheckOrder(ports: CheckPorts, order: OrderReport, signal: AbortSignal): Promise<boolean> {
-  const { records } = subjectOf(ports, order);
+export async function recheckOrder(desk: CheckDesk, order: OrderReport, signal: AbortSignal): Promise<boolean> {
+  const { records } = subjectOf(desk.sync, order);
   const results = await Promise.all(
-    records.map((key) => ports.sharedReads.recheck(key, { deadline_ms: recheckMs, signal })),
+    records.map((key) => desk.sharedReads.recheck(key, { deadline_ms: recheckMs, signal })),
   );
   return results.every(({ kind }) => kind !== 'unanswered');
 }
 
 /** Reports an order, and reads the dates of a failed one at once instead of at the next scheduled read. */
 export function orderAndRecheck(
-  ports: CheckPorts,
+  desk: CheckDesk,
   order: OrderReport,
   signal: AbortSignal,
   take: (() => number) | null = null,
 ): OrderNoted {
-  const noted = reportOrder(ports, order, take);
+  const noted = reportOrder(desk.sync, order, take);
   if (order.outcome === 'failed')
-    recheckOrder(ports, order, signal).catch((error: unknown) => {
-      if (!signal.aborted) ports.log.error({ err: error }, 'reading the dates of an order again threw');
+    recheckOrder(desk, order, signal).catch((error: unknown) => {
+      if (!signal.aborted) desk.sync.log.error({ err: error }, 'reading the dates of an order again threw');
     });
   return noted;
 }
@@ -105,8 +105,9 @@ function tellOf(sync: Sync, key: RecordKey, at: Instant): void {
 }
 
 /** Returns the product and the records that hold the date, one per currency. */
-function subjectOf({ mirror, clock, policy }: Sync, { product_id, date }: OrderReport) {
-  refuseDates({ clock, policy }, { date });
+function subjectOf(sync: Sync, { product_id, date }: OrderReport) {
+  const { mirror, clock, policy } = sync;
+  refuseDates(sync, { date });
   const known = mirror.catalogue.products.find(product_id);
   const sale = mirror.checks.saleState(product_id);
   if (known === null || sale === null) throw notMirrored(product_id);

@@ -2,7 +2,7 @@ import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
 import { type CommitTogether, commitTogether } from '../reads/commit.ts';
-import type { Ports, SyncPorts } from '../records/context.ts';
+import { ReadLane, type Sync } from '../records/context.ts';
 import { LiveCall, type LiveResult, type SharedCall, unanswered, type WaitLimits } from './live-call.ts';
 import { readLive } from './live-read.ts';
 
@@ -12,17 +12,18 @@ import { readLive } from './live-read.ts';
  * their conclusions from the answer. Disposing answers all waiters, and stores the answers received so far.
  */
 export class SharedReads<Found> implements AsyncDisposable {
-  readonly #ports: SyncPorts;
+  readonly #sync: Sync;
+  readonly #lane: ReadLane;
   readonly #limiter: Limiter;
   readonly #together: CommitTogether;
   /** The unfinished calls of each window, in the order in which they began. */
   readonly #calls = new Map<string, Set<LiveCall<Found>>>();
   #stopped = false;
 
-  constructor({ upstream, ...given }: Ports, limiter: Limiter) {
-    this.#together = commitTogether(given);
-    const { commit } = this.#together;
-    this.#ports = { ...given, upstream: upstream.in('checkout'), progressed: () => undefined, commit };
+  constructor(sync: Sync, limiter: Limiter) {
+    this.#sync = sync;
+    this.#together = commitTogether(sync);
+    this.#lane = new ReadLane(sync, 'checkout', this.#together.commit);
     this.#limiter = limiter;
   }
 
@@ -84,14 +85,14 @@ export class SharedReads<Found> implements AsyncDisposable {
   #whyNone(deadline_ms: number): Unanswered | null {
     if (this.#stopped) return 'stopping';
     const { not_before } = this.#limiter.pause();
-    const isPaused = not_before > this.#ports.clock.now() + Math.max(0, deadline_ms);
+    const isPaused = not_before > this.#sync.clock.now() + Math.max(0, deadline_ms);
     return isPaused && !this.#limiter.mayCheckTry() ? this.#whyPaused() : null;
   }
 
   /** Returns the reason why an answer has not come in time. */
   #whyLate(): Unanswered {
     const { not_before, unreachable_since } = this.#limiter.pause();
-    return unreachable_since === null && not_before <= this.#ports.clock.now() ? 'deadline' : this.#whyPaused();
+    return unreachable_since === null && not_before <= this.#sync.clock.now() ? 'deadline' : this.#whyPaused();
   }
 
   #whyPaused(): Unanswered {
@@ -103,13 +104,13 @@ export class SharedReads<Found> implements AsyncDisposable {
     const calls = this.#calls.getOrInsertComputed(id, () => new Set());
     const call = new LiveCall<Found>(
       { key, sale: this.#saleOf(key) },
-      { clock: this.#ports.clock, whyLate: () => this.#whyLate() },
+      { clock: this.#sync.clock, whyLate: () => this.#whyLate() },
       [...calls].findLast(({ isInFlight }) => isInFlight),
       async (begun) => {
         try {
-          begun.settle(await readLive(this.#ports, this.#limiter, begun));
+          begun.settle(await readLive(this.#lane, this.#limiter, begun));
         } catch (error) {
-          if (!begun.signal.aborted) this.#ports.log.error({ ...key, err: error }, 'a live read threw');
+          if (!begun.signal.aborted) this.#sync.log.error({ ...key, err: error }, 'a live read threw');
           begun.fail(error);
         } finally {
           calls.delete(begun);
@@ -134,7 +135,7 @@ export class SharedReads<Found> implements AsyncDisposable {
   }
 
   #saleOf({ product_id }: RecordKey): SaleState {
-    return this.#ports.mirror.checks.saleState(product_id) ?? 'withdrawn';
+    return this.#sync.mirror.checks.saleState(product_id) ?? 'withdrawn';
   }
 }
 

@@ -27,13 +27,13 @@ type DatesSaid = Pick<AvailabilityAnswer, 'days' | 'variants'> | 'off-sale' | nu
  * times each of these has on average; null: as stored.
  */
 export function judgeDates(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   { from, to }: Dates,
   answer: DatesSaid,
   by: { readonly sent_at: Instant; readonly withdraws?: boolean; readonly earlier?: CountedDates },
 ): ClaimVerdict & { readonly shows: boolean; readonly times: number | null; readonly counted: CountedDates } {
-  const { mirror, evidence, policy, clock } = ports;
+  const { mirror, evidence, policy, clock } = sync;
   const product = mirror.catalogue.products.find(record.product_id);
   // A product that has just come back showed no dates while it was off sale.
   const isBack = record.due_reason === 'sale-status-changed';
@@ -52,7 +52,7 @@ export function judgeDates(
   const reach = record.part === 0 ? 'near' : 'far';
   const { dates, lowest_price, times } = said;
   const times_before = times === null || !isShown ? null : mirror.schedule.records.times(record);
-  const ids = idsSaid(ports, record, answer === null || answer === 'off-sale' ? null : answer.variants);
+  const ids = idsSaid(sync, record, answer === null || answer === 'off-sale' ? null : answer.variants);
   // A window that is answered in parts loses as much as all of them do.
   const { earlier = { shown: 0, said: 0 } } = by;
   const counted = { shown: earlier.shown + shown.dates, said: earlier.said + said.known };
@@ -77,7 +77,7 @@ export function judgeDates(
   const { sent_at, withdraws = true } = by;
   const answered = { sent_at, withdraws, reason: record.due_reason };
   const verdict = evidence.judge(record, ids.owner === null ? claims : [ids.said], answered);
-  if (verdict.kind === 'keep' && ids.owner !== null) askOwner(ports, record, ids.owner);
+  if (verdict.kind === 'keep' && ids.owner !== null) askOwner(sync, record, ids.owner);
   return { ...verdict, shows: dates > 0, times, counted };
 }
 
@@ -121,17 +121,17 @@ function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>, last: string | null)
 
 /** Passes on the claims of an answer about a product's variants; null: the same as stored. `shows`: it has any. */
 export function judgeVariants(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   answer: readonly Variant[] | null,
   { sent_at }: { readonly sent_at: Instant },
 ): ClaimVerdict & { readonly shows: boolean } {
-  const { mirror, evidence } = ports;
+  const { mirror, evidence } = sync;
   const by = { sent_at, reason: record.due_reason };
   const shown = mirror.catalogue.variants.ofRead(record);
   const said = answer ?? shown;
   const shows = said.length > 0;
-  const ids = idsSaid(ports, record, answer);
+  const ids = idsSaid(sync, record, answer);
   const amounts = { shown: shown.length, said: said.length };
   const claims: Said[] = [
     ids.said,
@@ -151,7 +151,7 @@ export function judgeVariants(
         ),
   ];
   const verdict = evidence.judge(record, ids.owner === null ? claims : [ids.said], by);
-  if (verdict.kind === 'keep' && ids.owner !== null) askOwner(ports, record, ids.owner);
+  if (verdict.kind === 'keep' && ids.owner !== null) askOwner(sync, record, ids.owner);
   return { ...verdict, shows };
 }
 
@@ -188,11 +188,11 @@ function idsSaid({ mirror }: Sync, { product_id }: RecordFacts, variants: readon
 }
 
 /** Makes the read due of a product whose variants another one was answered with: the answers may have been exchanged. */
-function askOwner(ports: Sync, record: RecordFacts, owner: number): void {
-  const { mirror, policy, clock } = ports;
+function askOwner(sync: Sync, record: RecordFacts, owner: number): void {
+  const { mirror, policy, clock } = sync;
   const about = { ...record, subject: 'other-ids' } as const;
   if (mirror.catalogue.products.isVisible(owner))
-    askReads(ports, readsAbout(policy, about), [owner], { at: clock.now(), reason: 'claimed' });
+    askReads(sync, readsAbout(policy, about), [owner], { at: clock.now(), reason: 'claimed' });
 }
 
 /** The verdict on an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
@@ -205,11 +205,11 @@ export interface EntryVerdict extends Pick<ClaimVerdict, 'next'> {
  * same read.
  */
 export function judgeEntry(
-  ports: Sync,
+  sync: Sync,
   entry: ProductEntry,
   { source, language, currency, primary, sent_at, reason }: Omit<ProductRead, 'now' | 'stale_at'>,
 ): EntryVerdict {
-  const { mirror, evidence, policy } = ports;
+  const { mirror, evidence, policy } = sync;
   const { product_id } = entry;
   const known = mirror.catalogue.products.find(product_id);
   // A new or returning product shows nothing yet, and an answer older than the stored one is not stored.
@@ -225,7 +225,7 @@ export function judgeEntry(
       { subject: 'from-prices', shown: stored.from_price, said: entry.from_price },
       { subject: 'alike-from-prices', shown: stored.from_price, said: entry.from_price },
       // Only reads in the primary language and currency bring these.
-      ...(isPrimary ? imageSaid(ports, entry) : []),
+      ...(isPrimary ? imageSaid(sync, entry) : []),
     ],
     { sent_at, reason },
   );
@@ -239,7 +239,7 @@ export function judgeEntry(
   );
   // If products have their own reads, these decide.
   const isElsewhere = source === 'list' && hasOwnReads(policy);
-  if (isElsewhere && sold.next !== null) askReads(ports, ownReads(policy), [product_id], sold.next);
+  if (isElsewhere && sold.next !== null) askReads(sync, ownReads(policy), [product_id], sold.next);
   const next = soonest([verdict.next, isElsewhere ? null : sold.next]);
   return { kind: sold.kind === 'store' && verdict.kind === 'keep' ? 'sale-only' : sold.kind, next };
 }

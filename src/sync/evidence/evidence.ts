@@ -89,7 +89,7 @@ const countedMs = 60_000;
  * in the transaction of their caller.
  */
 export class Evidence implements ClaimJudge {
-  readonly #ports: Sync;
+  readonly #sync: Sync;
   readonly #able = new Map<Subject, { readonly at: number; readonly able: number }>();
   /** Records of each resource that were ever read, counted like `#able`. */
   readonly #readable = new Map<Resource, { readonly at: number; readonly able: number }>();
@@ -97,8 +97,8 @@ export class Evidence implements ClaimJudge {
   /** Instant at which the last confirming read is due. Confirming reads are spread over their share of the rate. */
   #asked_at = 0;
 
-  constructor(ports: Sync) {
-    this.#ports = ports;
+  constructor(sync: Sync) {
+    this.#sync = sync;
   }
 
   /** Decides whether an answer about a record is stored: completely, or not at all. */
@@ -256,14 +256,13 @@ export class Evidence implements ClaimJudge {
       return null;
     }
     const now = this.#now();
-    const product = this.#ports.mirror.catalogue.products.find(record.product_id);
-    const window =
-      product === null ? null : datesOf(this.#ports.policy.of(product.category), product, record.part, now);
+    const product = this.#sync.mirror.catalogue.products.find(record.product_id);
+    const window = product === null ? null : datesOf(this.#sync.policy.of(product.category), product, record.part, now);
     this.#evidence.markHeld(record, now, window);
     const { member, example } = lost;
     const message = `${member} cannot be read any more: ${example}`;
     const claiming = table.claiming({ resource, member, since });
-    const again_ms = readAgainAfter(claiming, this.#ports.budget().rate) * (1 + this.#ports.chance());
+    const again_ms = readAgainAfter(claiming, this.#sync.budget().rate) * (1 + this.#sync.chance());
     return { kind: 'failed', code: 'members-unreadable', message, again_ms: Math.round(again_ms) };
   }
 
@@ -277,16 +276,16 @@ export class Evidence implements ClaimJudge {
   }
 
   get #evidence() {
-    return this.#ports.mirror.evidence;
+    return this.#sync.mirror.evidence;
   }
 
   #now(): Instant {
-    return this.#ports.clock.now();
+    return this.#sync.clock.now();
   }
 
   /** Returns the configured reaction to a claim. A wave that does no harm is only reported. */
   #guardOf(said: Said) {
-    const guard = this.#ports.policy.held[subjects[said.subject].kind];
+    const guard = this.#sync.policy.held[subjects[said.subject].kind];
     return guard === 'hold' && !isHarmful(said) ? 'warn' : guard;
   }
 
@@ -307,7 +306,7 @@ export class Evidence implements ClaimJudge {
 
   #askAgainAt(): Instant {
     // Not from when the answer was made: a cache would give the same one again.
-    const at = instant(Math.ceil(askAgainAt(this.#now(), this.#asked_at, this.#ports.budget().rate)));
+    const at = instant(Math.ceil(askAgainAt(this.#now(), this.#asked_at, this.#sync.budget().rate)));
     this.#asked_at = at;
     return at;
   }
@@ -328,7 +327,7 @@ export class Evidence implements ClaimJudge {
       if (this.#evidence.claim(key) === null)
         this.#evidence.note({ ...claimed(key, said, sent_at), applied_at: sent_at });
     const whole = this.#whole(subject);
-    this.#ports.log.error(
+    this.#sync.log.error(
       { subject, likeness, ...whole, limit: limitOf(whole.able) },
       'too many records claim the same: catalogued held list',
     );
@@ -342,7 +341,7 @@ export class Evidence implements ClaimJudge {
 
   /** Marks a record as stale because its claim is held, and reports that in the change feed once per product and hold. */
   #hold(claim: StoredClaim): void {
-    const { mirror, policy } = this.#ports;
+    const { mirror, policy } = this.#sync;
     const now = this.#now();
     const { product_id, subject } = claim;
     const told = mirror.evidence
@@ -367,7 +366,7 @@ export class Evidence implements ClaimJudge {
    * held, a sample is read instead.
    */
   #rest(claim: StoredClaim): void {
-    const { mirror, policy } = this.#ports;
+    const { mirror, policy } = this.#sync;
     const record = mirror.schedule.records.find(claim);
     if (record === null || record.due_reason !== 'claimed') return;
     const product = mirror.catalogue.products.find(claim.product_id);
@@ -383,7 +382,7 @@ export class Evidence implements ClaimJudge {
     const isAny = holds.length > 0 || waves.length > 0 || this.#evidence.isAny();
     // Without holds and claims no transaction is needed, so it does not wait for other writers.
     if (!isAny && this.#evidence.unread.members().length === 0) return;
-    this.#ports.mirror.transaction(() => {
+    this.#sync.mirror.transaction(() => {
       // A kill forgets the changes of the last minute.
       for (const [subject, wave] of waves) this.#evidence.putWave(subject, wave.saved(this.#now()));
       this.#evidence.prune(this.#now());
@@ -393,11 +392,11 @@ export class Evidence implements ClaimJudge {
   }
 
   #lookAt(found: StoredHold): void {
-    const { log } = this.#ports;
+    const { log } = this.#sync;
     const now = this.#now();
     const { subject, ended_at, decided_until } = found;
     const isTold = ended_at !== null && now - ended_at < toldAfterMs;
-    const guard = this.#ports.policy.held[subjects[subject].kind];
+    const guard = this.#sync.policy.held[subjects[subject].kind];
     // The configuration has changed since. If the subject is now to be held, the next claim begins the hold.
     const isOther =
       guard === 'off' || (guard === 'hold' && found.state === 'reported' && about(subject).wave === undefined);
@@ -439,7 +438,7 @@ export class Evidence implements ClaimJudge {
 
   /** Returns the hold with its sample judged and the next sample drawn, if that is due. */
   #sampled(found: StoredHold): StoredHold {
-    const { chance } = this.#ports;
+    const { chance } = this.#sync;
     const now = this.#now();
     if (now < found.next_at) return found;
     const { sampled_at, subject, opened_at, state } = found;
@@ -474,7 +473,7 @@ export class Evidence implements ClaimJudge {
 
   /** Makes the reads due that decide about a claim. */
   #ask(claim: ClaimKey, at: Instant): void {
-    askReads(this.#ports, readsAbout(this.#ports.policy, claim), [claim.product_id], { at, reason: 'claimed' });
+    askReads(this.#sync, readsAbout(this.#sync.policy, claim), [claim.product_id], { at, reason: 'claimed' });
   }
 
   /**
@@ -491,7 +490,7 @@ export class Evidence implements ClaimJudge {
         exitCode: exitCodes.usage,
         hint: 'see what is held: catalogued held list',
       });
-    this.#ports.mirror.transaction(() => {
+    this.#sync.mirror.transaction(() => {
       for (const each of holds) {
         const state = decision === 'approved' ? 'asking' : each.state;
         this.#evidence.putHold({ ...each, state, decision, decided_until: until });

@@ -29,7 +29,7 @@ import { isList, resourceNames } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import { askMissing } from '../records/absence.ts';
-import type { Ports, RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
+import type { RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
 import { absenceReads, askDecidingReads } from '../records/deciding-reads.ts';
 import { prepareRecords } from '../records/prepare.ts';
 
@@ -46,7 +46,7 @@ type Probe = (signal: AbortSignal) => Promise<Outcome>;
  * the knowledge about the key, which the next refusal shows again. The knowledge about paths is stored.
  */
 export class Refusals implements RefusalJudge {
-  readonly #ports: Ports;
+  readonly #sync: Sync;
   readonly #probe: Probe;
   /**
    * The refusal that showed that the key is refused, its instant, and that of the last attempt (monotonic); null: the
@@ -63,8 +63,8 @@ export class Refusals implements RefusalJudge {
   /** Investigations under way, about the key or a path. Records that are refused meanwhile share the result. */
   readonly #asking = new Map<'key' | OptionalPath, Promise<Reach>>();
 
-  constructor(ports: Ports, probe: Probe) {
-    this.#ports = ports;
+  constructor(sync: Sync, probe: Probe) {
+    this.#sync = sync;
     this.#probe = probe;
   }
 
@@ -81,7 +81,7 @@ export class Refusals implements RefusalJudge {
    * fail by itself.
    */
   async tryKey(signal: AbortSignal): Promise<void> {
-    const { clock, chance } = this.#ports;
+    const { clock, chance } = this.#sync;
     if (this.#key === null || clock.monotonic() - this.#key.tried_at < keyEveryMs) return;
     this.#key = { ...this.#key, tried_at: clock.monotonic() };
     const asked = chance() < 0.5 ? this.#probe(signal) : this.#ask(this.#key.record, signal);
@@ -98,7 +98,7 @@ export class Refusals implements RefusalJudge {
     }
     if (path !== null && mayLack(record.resource) && refuses('path', refusal))
       return this.#shared(path, signal, () => this.#askAboutPath('path', path, record, signal));
-    const decides = absenceReads(this.#ports.policy).some(({ resource }) => resource === record.resource);
+    const decides = absenceReads(this.#sync.policy).some(({ resource }) => resource === record.resource);
     if (path === null || !decides || !saysGone(refusal)) return { to: 'record', because: 'specified' };
     return this.#shared(path, signal, () => this.#askBeside(path, record, signal));
   }
@@ -110,7 +110,7 @@ export class Refusals implements RefusalJudge {
    * then on. Run every minute.
    */
   async askMissing(signal: AbortSignal): Promise<void> {
-    const { mirror, clock, log } = this.#ports;
+    const { mirror, clock, log } = this.#sync;
     for (const { path, ...facts } of mirror.schedule.offers.missing()) {
       const resource = resourceAt(path);
       // Subscriptions are requested where they are needed (subscriptions/reads.ts).
@@ -123,10 +123,10 @@ export class Refusals implements RefusalJudge {
       const shown = await this.#askUntil(refusal, asked, signal);
       if (shown.at(-1) === 'accepted') {
         mirror.transaction(() => mirror.schedule.offers.answered(path, clock.now()));
-        prepareRecords(this.#ports);
+        prepareRecords(this.#sync);
         log.info({ path }, `the service answers ${nameOf[path]} again`);
       } else if (shown.every((each) => each === 'refused')) {
-        pathMissing(this.#ports, path, refusal);
+        pathMissing(this.#sync, path, refusal);
       }
     }
   }
@@ -149,7 +149,7 @@ export class Refusals implements RefusalJudge {
 
   async #askAboutKey(record: AskedRecord, { message }: RefusedRead, signal: AbortSignal): Promise<Reach> {
     if (this.#key !== null) return { to: 'key', because: 'known' };
-    const { clock, policy, log } = this.#ports;
+    const { clock, policy, log } = this.#sync;
     const since = clock.now();
     const { resources } = policy.extent;
     const known = { products: this.#listed(), resources: resourceNames.filter((each) => resources.has(each)) };
@@ -162,7 +162,7 @@ export class Refusals implements RefusalJudge {
   }
 
   async #askAboutPath(about: RefusalOf, path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     const { offers, targets } = mirror.schedule;
     const known = offers.find(path);
     if (known.not_offered_at !== null) return { to: 'path', because: 'known' };
@@ -171,13 +171,13 @@ export class Refusals implements RefusalJudge {
     const now = clock.now();
     const reach = reachOfPath(others, record, offers.find(path), now);
     mirror.transaction(() => {
-      if (others.includes('accepted')) pathAnswered(this.#ports, path, now);
+      if (others.includes('accepted')) pathAnswered(this.#sync, path, now);
       if (reach.because !== 'refused-once') return;
       offers.refused(path, now);
       // Its freshness target may not be reachable.
       if (about === 'path' || known.answered_at === null) targets.drop(record.resource);
     });
-    if (reach.to === 'path') pathMissing(this.#ports, path, about);
+    if (reach.to === 'path') pathMissing(this.#sync, path, about);
     return reach;
   }
 
@@ -186,12 +186,12 @@ export class Refusals implements RefusalJudge {
    * Two other records at most are requested a minute.
    */
   async #askBeside(path: OptionalPath, record: AskedRecord, signal: AbortSignal): Promise<Reach> {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     if (isThere(mirror.schedule.offers.find(path), clock.now())) return reachBeside(['accepted']);
     if (clock.monotonic() - (this.#refusedBeside ?? Number.NEGATIVE_INFINITY) < keyEveryMs) return reachBeside([]);
     const others = await this.#askUntil('path', othersOfPath(record, this.#listed()), signal);
     const isAnswered = others.includes('accepted');
-    if (isAnswered) mirror.transaction(() => pathAnswered(this.#ports, path, clock.now()));
+    if (isAnswered) mirror.transaction(() => pathAnswered(this.#sync, path, clock.now()));
     this.#refusedBeside = isAnswered ? null : clock.monotonic();
     return reachBeside(others);
   }
@@ -207,7 +207,7 @@ export class Refusals implements RefusalJudge {
   }
 
   async #ask({ resource, product_id }: AskedRecord, signal: AbortSignal) {
-    const { upstream, policy, clock } = this.#ports;
+    const { upstream, policy, clock } = this.#sync;
     const { languages, currencies } = policy.extent;
     const reads = upstream.in('notification');
     const question = { product_id, language: languages[0], currency: currencies[0], known_hash: null, signal };
@@ -233,7 +233,7 @@ export class Refusals implements RefusalJudge {
 
   /** Returns the products of the last complete list. */
   #listed(): number[] {
-    const { mirror } = this.#ports;
+    const { mirror } = this.#sync;
     const absent = new Set(mirror.catalogue.removals.absent().map(({ product_id }) => product_id));
     return mirror.catalogue.products.ids().filter((id) => !absent.has(id));
   }
@@ -252,8 +252,8 @@ export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: I
  * Records that a path is missing or not for this key, and drops its records. Records that the key could read before wait
  * for the next attempt instead. Logged once.
  */
-export function pathMissing(ports: Sync, path: OptionalPath, refusal: RefusalOf = 'path'): void {
-  const { mirror, clock, log } = ports;
+export function pathMissing(sync: Sync, path: OptionalPath, refusal: RefusalOf = 'path'): void {
+  const { mirror, clock, log } = sync;
   const { offers, records } = mirror.schedule;
   const isNew = mirror.transaction(() => {
     const isNew = offers.notOffered(path, clock.now(), refusal);
@@ -262,7 +262,7 @@ export function pathMissing(ports: Sync, path: OptionalPath, refusal: RefusalOf 
     if (!isNew || resource === null || offers.isOffered(path)) return isNew;
     mirror.schedule.records.dropResource(resource);
     mirror.schedule.targets.drop(resource);
-    if (path === 'product') leaveToList(ports);
+    if (path === 'product') leaveToList(sync);
     mirror.schedule.jobs.finish(clock.now());
     return true;
   });
@@ -272,26 +272,26 @@ export function pathMissing(ports: Sync, path: OptionalPath, refusal: RefusalOf 
 
 /** Judges a 404 or 405 to the read of a subscription that was put at `put_at`, and records the result. */
 export function subscriptionRefused(
-  ports: Sync,
+  sync: Sync,
   status: 404 | 405,
   put_at: number | null,
 ): ReturnType<typeof judgeSubscriptionRead> {
-  const { mirror, clock } = ports;
+  const { mirror, clock } = sync;
   const { offers } = mirror.schedule;
   const now = clock.now();
   const meant = offers.isOffered('subscription')
     ? judgeSubscriptionRead(status, offers.find('subscription'), { put_at, now })
     : 'not-offered';
-  if (meant === 'not-offered') pathMissing(ports, 'subscription');
+  if (meant === 'not-offered') pathMissing(sync, 'subscription');
   if (meant === 'doubted') mirror.transaction(() => offers.refused('subscription', now));
   return meant;
 }
 
 /** Lets the list decide about sale status, closures and absence from now on. */
-function leaveToList(ports: Sync): void {
-  const { mirror } = ports;
+function leaveToList(sync: Sync): void {
+  const { mirror } = sync;
   mirror.catalogue.removals.forgetGone();
-  askMissing(ports);
+  askMissing(sync);
   const undecided = mirror.push.closures.undecided();
-  if (undecided.length > 0) askDecidingReads(ports, undecided, 'closure-unconfirmed');
+  if (undecided.length > 0) askDecidingReads(sync, undecided, 'closure-unconfirmed');
 }

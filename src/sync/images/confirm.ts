@@ -7,12 +7,12 @@ import { askForImages } from './vanished.ts';
 const imagesAtATime = 500;
 
 /** Makes products' own reads due for images near their limit: from the tenth day on, ahead of the sweeps. */
-export function readImagesNearLimit(ports: Sync): void {
-  const { mirror, clock, log } = ports;
+export function readImagesNearLimit(sync: Sync): void {
+  const { mirror, clock, log } = sync;
   const now = clock.now();
   const late = mirror.catalogue.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
   if (late.length === 0) return;
-  const brought = mirror.transaction(() => askForImages(ports, late, 'image-limit'));
+  const brought = mirror.transaction(() => askForImages(sync, late, 'image-limit'));
   if (brought > 0)
     log.warn({ products: brought }, 'images not confirmed for ten days: reading their products ahead of the sweeps');
 }

@@ -37,9 +37,9 @@ export function holdVanishedImages(
  * Does the same for a product's own read: while images have vanished from the list, a read without images says nothing
  * about them.
  */
-export function holdOwnImages(ports: Sync, entry: ProductEntry): ProductEntry {
+export function holdOwnImages(sync: Sync, entry: ProductEntry): ProductEntry {
   const isEmpty = entry.images?.length === 0 && !entry.images_hidden;
-  return isEmpty && areVanished(ports) ? { ...entry, images: null } : entry;
+  return isEmpty && areVanished(sync) ? { ...entry, images: null } : entry;
 }
 
 /** Returns whether images have vanished from the list and have not come back. */
@@ -52,10 +52,10 @@ function areVanished({ mirror }: Sync): boolean {
  * while images have vanished from the list, since own reads would bring none either. Returns the number of reads
  * brought forward.
  */
-export function askForImages(ports: Sync, product_ids: readonly number[], reason: DueReason): number {
-  const brought = areVanished(ports) ? null : askOwnReads(ports, product_ids, reason);
+export function askForImages(sync: Sync, product_ids: readonly number[], reason: DueReason): number {
+  const brought = areVanished(sync) ? null : askOwnReads(sync, product_ids, reason);
   if (brought !== null) return brought;
-  const now = ports.clock.now();
+  const now = sync.clock.now();
   // The list is walked at most once a day for images that it lacks.
-  return now - (walkedAt(ports) ?? 0) > dayMs ? walkAgain(ports, now, reason) : 0;
+  return now - (walkedAt(sync) ?? 0) > dayMs ? walkAgain(sync, now, reason) : 0;
 }

@@ -35,8 +35,8 @@ const largeBytes = 64 * 1024;
  * run. Idempotent: the number of a delivery is stored in the transaction of its last effect, so a kill may repeat a
  * delivery but never skip one.
  */
-export async function applyDeliveries(ports: Sync, deliveries: Deliveries, signal: AbortSignal): Promise<Applied> {
-  const { mirror, clock, log } = ports;
+export async function applyDeliveries(sync: Sync, deliveries: Deliveries, signal: AbortSignal): Promise<Applied> {
+  const { mirror, clock, log } = sync;
   const counts = { applied: 0, superseded: 0, quarantined: 0 };
   const newest = deliveries.newest();
   while (!signal.aborted) {
@@ -62,7 +62,7 @@ export async function applyDeliveries(ports: Sync, deliveries: Deliveries, signa
     // Lower numbers were already applied by a process that was killed before it could update the inbox: only the inbox
     // is updated.
     await applyTogether(
-      ports,
+      sync,
       decoded.filter(({ delivery }) => delivery.delivery_id > appliedUpTo),
     );
     deliveries.transaction(() => {
@@ -87,13 +87,13 @@ const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-j
  * Applies deliveries in one transaction if all are small. Beside a large one each has its own, and a large one several, in
  * slices between which the event loop turns.
  */
-async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<void> {
-  const { mirror } = ports;
+async function applyTogether(sync: Sync, decoded: readonly Decoded[]): Promise<void> {
+  const { mirror } = sync;
   const last = decoded.at(-1);
   if (last === undefined) return;
   if (decoded.every(({ notification }) => notification.notices.length <= fewNotices)) {
     mirror.transaction(() => {
-      for (const each of decoded) applyRest(ports, each);
+      for (const each of decoded) applyRest(sync, each);
       mirror.noteDelivery(last.delivery.delivery_id);
     });
     await setImmediate();
@@ -105,23 +105,23 @@ async function applyTogether(ports: Sync, decoded: readonly Decoded[]): Promise<
     let unknown = 0;
     let from = 0;
     for (; notices.length - from > slice; from += slice) {
-      unknown += mirror.transaction(() => applyNotices(ports, delivery, notices.slice(from, from + slice), state));
+      unknown += mirror.transaction(() => applyNotices(sync, delivery, notices.slice(from, from + slice), state));
       await setImmediate();
     }
     mirror.transaction(() => {
-      if (unknown > 0) walkListSoon(ports);
-      applyRest(ports, { ...each, notification: { ...notification, notices: notices.slice(from) } });
+      if (unknown > 0) walkListSoon(sync);
+      applyRest(sync, { ...each, notification: { ...notification, notices: notices.slice(from) } });
       mirror.noteDelivery(delivery.delivery_id);
     });
   }
 }
 
 /** Applies a small delivery, or the last slice of a large one. */
-function applyRest(ports: Sync, { delivery, state, notification }: Decoded): void {
+function applyRest(sync: Sync, { delivery, state, notification }: Decoded): void {
   const { notices, quarantine } = notification;
-  const unknown = applyNotices(ports, delivery, notices, state);
-  if (unknown > 0 || quarantine !== null) walkListSoon(ports);
-  noteUnderstood(ports, delivery, notification);
+  const unknown = applyNotices(sync, delivery, notices, state);
+  if (unknown > 0 || quarantine !== null) walkListSoon(sync);
+  noteUnderstood(sync, delivery, notification);
 }
 
 /** Counts deliveries that nobody understands: many of them are a gap (`healGaps`), which the next good one ends. */
@@ -139,24 +139,24 @@ function noteUnderstood(
  * Applies the notices. Returns how many of their products are not in the mirror; 0 for a superseded delivery, because
  * the later one counts them.
  */
-function applyNotices(ports: Sync, delivery: Delivery, notices: readonly ProductNotice[], state: Settled): number {
-  const { mirror, clock, policy } = ports;
+function applyNotices(sync: Sync, delivery: Delivery, notices: readonly ProductNotice[], state: Settled): number {
+  const { mirror, clock, policy } = sync;
   const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));
   const isKnown = new Set(idsOf(known));
-  for (const notice of known) noteNotice(ports, delivery, notice);
+  for (const notice of known) noteNotice(sync, delivery, notice);
   // The later delivery has all other effects. Trust is counted by delivery, so the earlier one counts too.
   if (state === 'superseded') return 0;
   const others = notices.filter(({ product_id }) => !isKnown.has(product_id) && !policy.excluded.has(product_id));
-  askAnnounced(ports, idsOf(others), delivery.received_at);
+  askAnnounced(sync, idsOf(others), delivery.received_at);
   const closing = known.filter(({ closure }) => closure !== null);
   const visible = closing.length > 0 ? mirror.catalogue.products.count() : 0;
-  const held = closing.filter((notice) => close(ports, delivery, notice, visible)).length;
+  const held = closing.filter((notice) => close(sync, delivery, notice, visible)).length;
   if (held > 0)
-    ports.log.error({ held }, 'too many closures announced at once: the rest take effect only after their reads');
+    sync.log.error({ held }, 'too many closures announced at once: the rest take effect only after their reads');
   for (const { product_id, closure, enabled } of known)
-    if (enabled && closure === null) noteReopening(ports, product_id);
-  if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');
-  if (known.length > 0) createPlacesInLists(ports, idsOf(known));
+    if (enabled && closure === null) noteReopening(sync, product_id);
+  if (closing.length > 0) askDecidingReads(sync, idsOf(closing), 'closure-unconfirmed');
+  if (known.length > 0) createPlacesInLists(sync, idsOf(known));
   if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());
   return others.length;
 }

@@ -15,8 +15,8 @@ const healingShare = 0.3;
  * covered is read as often as any other from now on. A newly covered one keeps its next read, and is read less often
  * after it.
  */
-export async function updateCoverage(ports: Sync, signal: AbortSignal): Promise<void> {
-  const { mirror, log } = ports;
+export async function updateCoverage(sync: Sync, signal: AbortSignal): Promise<void> {
+  const { mirror, log } = sync;
   if (!mirror.push.subscriptions.isCoverageOutdated()) return;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {
@@ -25,9 +25,9 @@ export async function updateCoverage(ports: Sync, signal: AbortSignal): Promise<
       const found = mirror.push.subscriptions.moveCovered(slice);
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
-        reschedule(ports, product_id);
+        reschedule(sync, product_id);
         mirror.schedule.targets.moveStaleAt(
-          ports.policy.of(mirror.catalogue.products.find(product_id)?.category ?? null).cadence,
+          sync.policy.of(mirror.catalogue.products.find(product_id)?.category ?? null).cadence,
           product_id,
         );
       }
@@ -65,8 +65,8 @@ export function noteAbsence(sync: Sync, last: number | null): void {
  * Opens and closes the gaps of subscriptions, and makes the affected products due as far as the budget allows. Run once
  * a minute.
  */
-export function healGaps(ports: Sync): void {
-  const { mirror, clock, log } = ports;
+export function healGaps(sync: Sync): void {
+  const { mirror, clock, log } = sync;
   const now = clock.now();
   const [broken, mended] = [mirror.push.gaps.broken(), mirror.push.gaps.mended()];
   if (broken.length === 0 && mended.length === 0 && mirror.push.gaps.toHeal() === null) return;
@@ -74,13 +74,13 @@ export function healGaps(ports: Sync): void {
     for (const { subscription_id, since } of broken)
       mirror.push.gaps.openGap(subscription_id, instant(Math.min(since, now)));
     for (const subscription_id of mended) mirror.push.gaps.endGap(subscription_id, now);
-    if (mended.length > 0) findClosed(ports);
+    if (mended.length > 0) findClosed(sync);
     const gap = mirror.push.gaps.toHeal();
     if (gap === null) return;
-    const product_ids = mirror.push.gaps.concerned(gap, productsAMinute(ports));
+    const product_ids = mirror.push.gaps.concerned(gap, productsAMinute(sync));
     const last = product_ids.at(-1);
     if (last !== undefined) {
-      makeDue(ports, product_ids);
+      makeDue(sync, product_ids);
       mirror.push.gaps.healed(gap.gap_id, last, product_ids.length);
       return;
     }

@@ -24,15 +24,15 @@ export function expectNotices(
 }
 
 /** Judges which subscriptions announced the changes that reads have found; run once a minute. */
-export function judgeNotices(ports: Sync): void {
-  const { mirror, clock, policy } = ports;
+export function judgeNotices(sync: Sync): void {
+  const { mirror, clock, policy } = sync;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
   const ripe = mirror.push.notices.ripe(instant(latest));
   if (ripe.length > 0)
     mirror.transaction(() => {
       for (const expected of ripe) {
         mirror.push.notices.forget(expected);
-        judge(ports, expected);
+        judge(sync, expected);
       }
     });
 }

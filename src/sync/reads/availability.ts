@@ -1,4 +1,4 @@
-import { type Instant, instant } from '../../clock.ts';
+import { type Clock, type Instant, instant } from '../../clock.ts';
 import { namesOtherDates } from '../../domain/catalogue/answered-span.ts';
 import { type AvailabilityAnswer, type DayForm, summarise } from '../../domain/catalogue/availability.ts';
 import { mostRateMove } from '../../domain/catalogue/converted-price.ts';
@@ -19,7 +19,7 @@ import type { Reading } from '../../upstream/reading.ts';
 import { type CountedDates, judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { signalOf } from '../records/beliefs.ts';
-import type { Commit, Sync, SyncPorts, UnreadFailure } from '../records/context.ts';
+import type { ReadLane, Sync, UnreadFailure } from '../records/context.ts';
 import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
@@ -50,10 +50,9 @@ export type AvailabilityRead =
     }
   | NoAnswer;
 
-/** The options of a read of a window: its signal, its commit, and callbacks, which only live reads need. */
+/** The options of a read of a window: its signal, and callbacks, which only live reads need. */
 interface ReadOptions {
   readonly signal: AbortSignal;
-  readonly commit: Commit;
   /** Called when the turn of a call has come, before it is sent. */
   readonly begins?: () => void;
   /** Called before waiting for the disk if the answer is the same as in the mirror. */
@@ -83,15 +82,16 @@ const firstLookMs = 30 * 60_000;
 
 /** Reads one window of a product's dates because it is due. Without an answer the record has failed. */
 export async function refreshAvailability(
-  ports: SyncPorts,
+  lane: ReadLane,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  if (record.due_reason === 'likely-changed' && postponeIfNotWorth(ports, record) === 'postponed')
+  const { sync } = lane;
+  if (record.due_reason === 'likely-changed' && postponeIfNotWorth(sync, record) === 'postponed')
     return { kind: 'postponed' };
-  const read = await readAvailability(ports, record, { signal, commit: ports.commit });
-  if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(ports, record);
-  if (read.kind !== 'stored') return settleFailure(ports, record, read, signal);
+  const read = await readAvailability(lane, record, { signal });
+  if (read.kind === 'failed' && read.code === 'other-dates') answeredAstray(sync, record);
+  if (read.kind !== 'stored') return settleFailure(sync, record, read, signal);
   if (read.kept) return { kind: 'postponed' };
   if (read.sale === 'contradicted') {
     const message = "the dates are answered as not on sale, but the product's own read says on sale";
@@ -103,22 +103,18 @@ export async function refreshAvailability(
 }
 
 /** Records a wrong-range answer: it says nothing about the requested dates, only that the product is on sale. */
-function answeredAstray(ports: SyncPorts, record: RecordFacts): void {
-  const { mirror, clock } = ports;
+function answeredAstray(sync: Sync, record: RecordFacts): void {
+  const { mirror, clock } = sync;
   mirror.transaction(() => {
     const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
     mirror.schedule.records.astray(record, instant(record.unanswered_at ?? clock.now()));
-    release(ports, record, { sent_at: clock.now(), off_before });
+    release(sync, record, { sent_at: clock.now(), off_before });
   });
 }
 
 /** Reads one window of a product's dates. */
-export function readAvailability(
-  ports: SyncPorts,
-  record: RecordFacts,
-  options: ReadOptions,
-): Promise<AvailabilityRead> {
-  return new WindowRead(ports, record, options).run();
+export function readAvailability(lane: ReadLane, record: RecordFacts, options: ReadOptions): Promise<AvailabilityRead> {
+  return new WindowRead(lane, record, options).run();
 }
 
 /**
@@ -128,7 +124,8 @@ export function readAvailability(
  * status doubtful.
  */
 class WindowRead {
-  readonly #ports: SyncPorts;
+  readonly #lane: ReadLane;
+  readonly #sync: Sync;
   readonly #record: RecordFacts;
   readonly #options: ReadOptions;
   readonly #product: KnownProduct;
@@ -159,14 +156,16 @@ class WindowRead {
   /** The next read that an answer calls for because it removed data. A later answer then withdraws no claim. */
   #look: Due | null = null;
 
-  constructor(ports: SyncPorts, record: RecordFacts, options: ReadOptions) {
-    const { mirror, clock, policy, answerLengths } = ports;
+  constructor(lane: ReadLane, record: RecordFacts, options: ReadOptions) {
+    const { sync } = lane;
+    const { mirror, clock, policy, answerLengths } = sync;
     const { product_id, edition: currency, part, fetched_at } = record;
     const product = mirror.catalogue.products.find(product_id);
     const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
     if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
     const { from, to, today } = window;
-    this.#ports = ports;
+    this.#lane = lane;
+    this.#sync = sync;
     this.#record = record;
     this.#options = options;
     this.#product = product;
@@ -186,13 +185,13 @@ class WindowRead {
     const sent_at = this.#sent_at;
     if (sent_at === null) return otherDates(this.#window, requests.astray());
     const { unanswered } = requests;
-    if (unanswered.length > 0) await this.#options.commit(() => this.#giveUpRest(sent_at), 'changed');
+    if (unanswered.length > 0) await this.#lane.commit(() => this.#giveUpRest(sent_at), 'changed');
     return { ...this.#stored(sent_at), unanswered };
   }
 
   /** Makes a request, and stores its answer. Returns the result if that ends the read; null: it goes on. */
   async #ask(request: WindowRequest): Promise<AvailabilityRead | null> {
-    const { upstream, clock, policy } = this.#ports;
+    const { clock, policy } = this.#sync;
     const { product_id, edition: currency } = this.#record;
     const { signal, begins } = this.#options;
     const { wanted, asked } = request;
@@ -201,25 +200,25 @@ class WindowRead {
     const known_hash = isWhole && wanted.why === 'due' ? this.#known_hash : null;
     const [language] = policy.extent.languages;
     const question = { product_id, language, currency, from, to, known_hash, signal, begins };
-    const reading = await upstream.availability(question);
+    const reading = await this.#lane.upstream.availability(question);
     const lost = await this.#lostOf(reading);
     if (lost !== null) return lost;
     const off_at = offSaleAt(reading, clock);
     if (off_at !== null) {
-      const { commit, late = () => undefined } = this.#options;
-      const said = { sent_at: instant(off_at), window: this.#window, commit, late };
+      const { late = () => undefined } = this.#options;
+      const said = { sent_at: instant(off_at), window: this.#window, late };
       return {
         ...this.#stored(said.sent_at),
         changed: false,
         noticed: [],
-        ...(await notOnSale(this.#ports, this.#record, said)),
+        ...(await notOnSale(this.#lane, this.#record, said)),
       };
     }
     if (reading.kind === 'throttled' || reading.kind === 'unreachable') return reading;
     if (reading.kind !== 'read' && reading.kind !== 'unchanged')
       return this.#requests.noAnswer(request) === 'failed' ? reading : null;
     const answer = reading.kind === 'read' ? reading.value : null;
-    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(this.#ports, answer.named);
+    if (wanted.why === 'beyond-cut' && answer !== null) noteRest(this.#sync, answer.named);
     const covered = this.#requests.judge(request, answer);
     if (covered.kind === 'capped-away') return cappedAway(covered.to);
     if (covered.kind === 'nothing') return null;
@@ -237,7 +236,7 @@ class WindowRead {
 
   /** Returns the failure of an answer in which too much cannot be read any more; null: it can be used. */
   async #lostOf(reading: Reading<AvailabilityAnswer>): Promise<UnreadFailure | null> {
-    const { evidence, mirror, clock } = this.#ports;
+    const { evidence, mirror, clock } = this.#sync;
     const answered_at = reading.kind === 'unchanged' ? reading.sent_at : offSaleAt(reading, clock);
     if (reading.kind !== 'read' && answered_at === null) return null;
     const record = this.#record;
@@ -251,17 +250,17 @@ class WindowRead {
     if (all === undefined && mirror.evidence.unread.ofRecord(record).length === 0) return null;
     const sent_at = instant(reading.kind === 'read' ? reading.sent_at : (answered_at ?? clock.now()));
     const by = { sent_at, isRead: record.fetched_at !== null };
-    return this.#options.commit(() => evidence.judgeUnread(record, all, by), 'changed');
+    return this.#lane.commit(() => evidence.judgeUnread(record, all, by), 'changed');
   }
 
   #commit<Result>(reading: Answered, { from }: Dates, work: () => Result): Promise<Result> {
-    const { commit, confirmed, late } = this.#options;
+    const { confirmed, late } = this.#options;
     const { sent_at } = reading;
     const same = reading.kind === 'unchanged';
-    if (same && confirmed !== undefined && isStored(reading, this.#ports.mirror.schedule.records.find(this.#record)))
+    if (same && confirmed !== undefined && isStored(reading, this.#sync.mirror.schedule.records.find(this.#record)))
       confirmed(sent_at);
     const dates = same ? null : { from, answer: reading.value };
-    return commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
+    return this.#lane.commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
   }
 
   /** Stores an answer about some of the dates; `hasAll`: about all of the window. Called in its transaction. */
@@ -270,19 +269,19 @@ class WindowRead {
     { dates, still, asked }: Extract<Covered, { kind: 'some' }> & { readonly asked: Dates },
     hasAll: boolean,
   ): 'stored' | 'kept' | 'superseded' {
-    const { mirror } = this.#ports;
+    const { mirror } = this.#sync;
     const [record, requests] = [this.#record, this.#requests];
     const { sent_at } = reading;
     const current = mirror.schedule.records.find(record);
     // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
     if (reading.kind === 'unchanged' && !isStored(reading, current)) return 'superseded';
-    if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#ports, asked, dates.to);
+    if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#sync, asked, dates.to);
     const isLast = requests.endsWith(still);
     const answer = reading.kind === 'read' ? reading.value : null;
     const by = { sent_at, withdraws: isLast && this.#look === null, earlier: this.#counted };
-    const verdict = judgeDates(this.#ports, record, dates, answer, by);
+    const verdict = judgeDates(this.#sync, record, dates, answer, by);
     if (verdict.kind === 'keep') {
-      settleKept(this.#ports, record, { sent_at, cadence: this.#window.every, due: verdict.next });
+      settleKept(this.#sync, record, { sent_at, cadence: this.#window.every, due: verdict.next });
       return 'kept';
     }
     this.#sent_at ??= sent_at;
@@ -299,7 +298,7 @@ class WindowRead {
     this.#noticed.push(...noticed);
     if (reading.kind === 'read') reading.stored?.(changed);
     if (record.due_reason === 'live-check') this.#applyElsewhere(reading, dates, noticed);
-    if (this.#product.sale_status === 'disabled') doubtSaleStatus(this.#ports, record.product_id);
+    if (this.#product.sale_status === 'disabled') doubtSaleStatus(this.#sync, record.product_id);
     if (isLast) this.#settle(this.#sent_at, current);
     return 'stored';
   }
@@ -307,7 +306,7 @@ class WindowRead {
   /** Plans the next read although dates stay unanswered. */
   #giveUpRest(sent_at: Instant): void {
     const { job_id } = this.#record;
-    if (job_id !== null) this.#ports.mirror.schedule.jobs.giveUp(this.#record, job_id);
+    if (job_id !== null) this.#sync.mirror.schedule.jobs.giveUp(this.#record, job_id);
     this.#settle(sent_at);
   }
 
@@ -320,13 +319,13 @@ class WindowRead {
    * as off sale. Called when nothing is left to request.
    */
   #settle(sent_at: Instant, current?: RecordFacts | null): void {
-    const { mirror } = this.#ports;
-    const [ports, record, product, window] = [this.#ports, this.#record, this.#product, this.#window];
+    const { mirror } = this.#sync;
+    const [sync, record, product, window] = [this.#sync, this.#record, this.#product, this.#window];
     const { product_id, edition: currency } = record;
     const unanswered_at = this.#requests.unanswered.length === 0 ? null : instant(record.unanswered_at ?? sent_at);
     // Another read of the product may have been stored since this one was sent.
     const off_before = mirror.catalogue.products.datesOffAt(product_id);
-    const incoming = dueForMidnight(ports, record, product, window);
+    const incoming = dueForMidnight(sync, record, product, window);
     // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
     const again: Due | null =
       unanswered_at === null
@@ -334,7 +333,7 @@ class WindowRead {
         : { at: instant(sent_at + Math.max(leftOutRetryMs, sent_at - unanswered_at)), reason: 'retry' };
     const shows =
       this.#shows ?? mirror.catalogue.availability.shown({ product_id, currency }, window.from, window.to).dates > 0;
-    settleStored(ports, record, {
+    settleStored(sync, record, {
       sent_at,
       called_at: this.#called_at ?? sent_at,
       changed: this.#changed,
@@ -342,21 +341,21 @@ class WindowRead {
       body_hash: this.#body_hash,
       cadence: window.every,
       product,
-      sooner: soonest([again, incoming, this.#look, shows ? null : lookAtFirst(ports, record, sent_at)]),
+      sooner: soonest([again, incoming, this.#look, shows ? null : lookAtFirst(sync, record, sent_at)]),
       shows,
       times: this.#times,
       unanswered_at,
       current,
     });
-    planMovedDate(ports, record, window);
-    release(ports, record, { sent_at, off_before });
+    planMovedDate(sync, record, window);
+    release(sync, record, { sent_at, off_before });
   }
 
   #storeDays(
     reading: Answered,
     from: string,
   ): { readonly changed: boolean; readonly noticed: readonly string[]; readonly byRate: number } {
-    const { mirror, policy } = this.#ports;
+    const { mirror, policy } = this.#sync;
     const { product_id, edition: currency, part, due_reason: reason } = this.#record;
     const meta = this.#metaOf(reading, from);
     const { sent_at, now, today } = meta;
@@ -405,7 +404,7 @@ class WindowRead {
   }
 
   #metaOf({ sent_at, hash }: Answered, from: string): AnswerMeta {
-    const { clock, policy } = this.#ports;
+    const { clock, policy } = this.#sync;
     const { product_id, edition: currency, due_reason: reason } = this.#record;
     const { availability: tiers } = policy.of(this.#product.category).cadence;
     const [{ today }, readBefore, now] = [this.#window, this.#readBefore, clock.now()];
@@ -430,7 +429,7 @@ class WindowRead {
     if (fetched_at === null || fetched_at >= sent_at) return {};
     // The list has shown another price of the supplier since.
     if (signalOf(this.#product, instant(fetched_at), sent_at) !== null) return {};
-    const own = this.#ports.mirror.catalogue.products.supplierCurrency(product_id);
+    const own = this.#sync.mirror.catalogue.products.supplierCurrency(product_id);
     return own === null || own === currency ? {} : { mostRateMove: mostRateMove(sent_at - fetched_at) };
   }
 
@@ -439,7 +438,7 @@ class WindowRead {
    * difference would be noticed by a shopper, the dates in these currencies are read at once.
    */
   #applyElsewhere(reading: Answered, { from, to }: Dates, noticed: readonly string[]): void {
-    const { mirror, policy } = this.#ports;
+    const { mirror, policy } = this.#sync;
     const { product_id, edition, part } = this.#record;
     const read = { ...this.#metaOf(reading, from), readBefore: true };
     const sold = reading.kind === 'read' ? reading.value.days : new Map<string, DayForm>();
@@ -489,12 +488,12 @@ function lookAtFirst({ mirror }: Sync, { fetched_at }: RecordFacts, sent_at: Ins
 }
 
 /** Returns the instant of an answer that says "not on sale"; null: it says something else. */
-function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: SyncPorts['clock']): number | null {
+function offSaleAt(reading: Reading<AvailabilityAnswer>, clock: Clock): number | null {
   if (reading.kind === 'refused' && reading.code === 'checkout_disabled') return clock.now();
   return reading.kind === 'read' && reading.value.sales_enabled !== true ? reading.sent_at : null;
 }
 
-function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void {
+function noteRest({ answerLengths, log }: Sync, named: Dates | null): void {
   if (answerLengths.restAnswered(named) === 'cut')
     log.warn(
       { days: answerLengths.longest() },
@@ -503,7 +502,7 @@ function noteRest({ answerLengths, log }: SyncPorts, named: Dates | null): void 
 }
 
 /** Records whether windows are answered by a small part: each costs many calls then. Called inside the transaction of the read. */
-function noteCap({ answerLengths, mirror, clock, log }: SyncPorts, asked: Dates, covered_to: string): void {
+function noteCap({ answerLengths, mirror, clock, log }: Sync, asked: Dates, covered_to: string): void {
   const found = answerLengths.windowAnswered(asked, covered_to);
   if (found === null) return;
   const affected = daysBetween(asked.from, covered_to) + 1;

@@ -3,7 +3,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { productKinds } from '../../domain/schedule/record-kinds.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import type { Ports } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { hasOwnReads } from '../records/deciding-reads.ts';
 import { storeProductDetail } from './product.ts';
 
@@ -22,11 +22,11 @@ interface Storing {
  * brought them. Returns these. If it lacks one or does not answer, the others are stored and an error names it (64, 69).
  */
 export async function findProducts(
-  ports: Ports,
+  sync: Sync,
   product_ids: readonly number[],
   { writer, signal }: Storing,
 ): Promise<number[]> {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock, policy } = sync;
   const unknown = [...new Set(product_ids)].filter((id) => !mirror.catalogue.products.isVisible(id));
   if (unknown.length === 0) return [];
   const excluded = unknown.filter((id) => policy.excluded.has(id));
@@ -39,7 +39,7 @@ export async function findProducts(
       'for a new product, read the list again: catalogued resync --products',
     );
   using patience = clock.deadline(patienceMs, signal);
-  const readings = await Promise.all(unknown.map((id) => ask(ports, id, { writer, signal: patience.signal })));
+  const readings = await Promise.all(unknown.map((id) => ask(sync, id, { writer, signal: patience.signal })));
   const missing = unknown.filter((_, index) => isMissing(readings[index]));
   if (missing.length > 0) throw notFound(missing, 'not in the mirror, and unknown to the service', 'check the id');
   const silent = readings.find((reading) => reading === null || reading.kind !== 'read');
@@ -47,12 +47,8 @@ export async function findProducts(
   return unknown;
 }
 
-async function ask(
-  ports: Ports,
-  product_id: number,
-  { writer, signal }: Storing,
-): Promise<Reading<ProductEntry> | null> {
-  const { mirror, policy, upstream } = ports;
+async function ask(sync: Sync, product_id: number, { writer, signal }: Storing): Promise<Reading<ProductEntry> | null> {
+  const { mirror, policy, upstream } = sync;
   const { languages, currencies } = policy.extent;
   const question = { product_id, language: languages[0], currency: currencies[0], known_hash: null, signal };
   let reading: Reading<ProductEntry>;
@@ -74,7 +70,7 @@ async function ask(
         edition: languages[0],
         part: 0,
       });
-      if (record !== null) storeProductDetail(ports, { ...record, due_reason: 'requested' }, answer);
+      if (record !== null) storeProductDetail(sync, { ...record, due_reason: 'requested' }, answer);
     }),
   );
   return reading;

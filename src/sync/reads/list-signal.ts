@@ -10,11 +10,11 @@ import { cadenceOfRecord } from '../records/reschedule.ts';
  * have changed too. Brings forward the dates for which a call is now worth its price.
  */
 export function noteSignal(
-  ports: Sync,
+  sync: Sync,
   { product_id, sent_at }: { readonly product_id: number; readonly sent_at: Instant },
   { before_at, was, is, repriced }: StoredProduct,
 ): void {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock, policy } = sync;
   if (policy.adaptive === null || before_at === null || before_at >= sent_at || (was === is && !repriced)) return;
   mirror.catalogue.products.signalled(product_id, { before_at, at: sent_at });
   const product = mirror.catalogue.products.find(product_id);
@@ -24,7 +24,7 @@ export function noteSignal(
     if (record?.fetched_at == null) continue;
     const cadence = cadenceOfRecord(policy.of(product.category), record, product);
     const read = { fetched_at: instant(record.fetched_at), cadence, product };
-    const due = dueAfterRead(ports, record, read, believed(record));
+    const due = dueAfterRead(sync, record, read, believed(record));
     if (due.reason === 'likely-changed' && due.at < record.due_at)
       mirror.schedule.records.setDue(record, { ...due, at: instant(Math.max(due.at, clock.now())) });
   }

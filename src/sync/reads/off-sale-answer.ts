@@ -5,7 +5,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { judgeDates } from '../evidence/answers.ts';
-import type { Commit, Sync, SyncPorts } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
 import { settleKept, settleStored } from '../records/settle.ts';
 import { expectedReopening } from './product.ts';
@@ -22,7 +22,6 @@ interface Answered {
   readonly sent_at: Instant;
   /** The requested window, and its cadence. */
   readonly window: Dates & { readonly every: number };
-  readonly commit: Commit;
   /** Called with the answer if the mirror cannot be written: the answer is stored later. */
   readonly late: (said: OffSaleSaid & { readonly dates: null }) => void;
 }
@@ -33,11 +32,11 @@ interface Answered {
  * until they agree none of its dates counts as fresh or bookable.
  */
 export async function notOnSale(
-  ports: SyncPorts,
+  { sync, commit }: ReadLane,
   record: RecordFacts,
-  { sent_at, window, commit, late }: Answered,
+  { sent_at, window, late }: Answered,
 ): Promise<OffSaleSaid> {
-  const { mirror, policy, clock, log } = ports;
+  const { mirror, policy, clock, log } = sync;
   const { product_id } = record;
   const { every } = window;
   const store = (): OffSaleSaid => {
@@ -45,19 +44,19 @@ export async function notOnSale(
     const product = mirror.catalogue.products.find(product_id);
     if (product === null) throw new Error(`no product ${product_id}`);
     const { earliest } = venueToday(product.timezone, clock.now());
-    const judged = judgeDates(ports, record, window, 'off-sale', { sent_at });
+    const judged = judgeDates(sync, record, window, 'off-sale', { sent_at });
     if (judged.kind === 'keep') {
-      doubtSaleStatus(ports, product_id);
-      settleKept(ports, record, { sent_at, cadence: every, due: judged.next });
+      doubtSaleStatus(sync, product_id);
+      settleKept(sync, record, { sent_at, cadence: every, due: judged.next });
       return { sale: 'on', sent_at, kept: true };
     }
     mirror.catalogue.availability.prune({ product_id, currency: record.edition }, earliest);
     const { cadence, extent } = policy.of(product.category);
-    dropUnsold(ports, record, sent_at);
+    dropUnsold(sync, record, sent_at);
     const current = mirror.schedule.records.find(record) ?? record;
     const since_at = current.off_sale_at ?? sent_at;
     const settle = (settled: { cadence: number; sooner: Due | null }) =>
-      settleStored(ports, record, {
+      settleStored(sync, record, {
         sent_at,
         changed: false,
         body_hash: null,
@@ -67,10 +66,10 @@ export async function notOnSale(
       });
     const verdict = judgeOffSale(product);
     if (verdict === 'contradicted') {
-      if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(ports, product_id);
+      if (isOwnReadDoubted(product.read_at, since_at, sent_at, every)) doubtSaleStatus(sync, product_id);
       // If the product was closed a moment ago, its own read says so too. The job waits for that read before it counts
       // anything as failed.
-      if (current.job_id !== null && !awaitsSaleStatus(ports, product_id, current.job_id))
+      if (current.job_id !== null && !awaitsSaleStatus(sync, product_id, current.job_id))
         mirror.schedule.jobs.giveUp(record, current.job_id);
       settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
       if (product.dates_off_at === null) {
@@ -81,7 +80,7 @@ export async function notOnSale(
     } else {
       // Without a single-product read, the near dates show the reopening.
       const announced = verdict !== 'confirmed' || mirror.push.closures.inForce(product_id)?.confirmed_at != null;
-      const expected = expectedReopening(ports, product_id);
+      const expected = expectedReopening(sync, product_id);
       const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({
         cadence: verdict === 'confirmed' ? cadence.products : every,
@@ -99,7 +98,7 @@ export async function notOnSale(
 }
 
 /** Drops the variants that only dates before the venue's today have sold. */
-function dropUnsold({ mirror, policy }: SyncPorts, { product_id, due_reason }: RecordFacts, sent_at: Instant): void {
+function dropUnsold({ mirror, policy }: Sync, { product_id, due_reason }: RecordFacts, sent_at: Instant): void {
   const [language] = policy.extent.languages;
   const read = { product_id, language, sent_at, stale_at: sent_at, reason: due_reason };
   mirror.catalogue.variants.forget(
@@ -109,8 +108,8 @@ function dropUnsold({ mirror, policy }: SyncPorts, { product_id, due_reason }: R
 }
 
 /** Makes the deciding read due, because two reads contradict each other about whether the product is on sale. */
-export function doubtSaleStatus(ports: Sync, product_id: number): void {
-  askDecidingReads(ports, [product_id], 'sale-status-doubted');
+export function doubtSaleStatus(sync: Sync, product_id: number): void {
+  askDecidingReads(sync, [product_id], 'sale-status-doubted');
 }
 
 /**
@@ -118,7 +117,7 @@ export function doubtSaleStatus(ports: Sync, product_id: number): void {
  * them was read, all are bookable.
  */
 export function release(
-  { mirror, clock }: SyncPorts,
+  { mirror, clock }: Sync,
   { product_id, due_reason: reason }: RecordFacts,
   { sent_at, off_before }: { sent_at: Instant; off_before: number | null },
 ): void {

@@ -4,7 +4,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import { believed } from '../records/beliefs.ts';
 import { dueAfterRead } from '../records/call-value.ts';
-import type { Sync, SyncPorts } from '../records/context.ts';
+import type { Sync } from '../records/context.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**
@@ -17,20 +17,20 @@ const midnightLead = 0.02;
  * Plans an extra read again if it is no longer worth its call: the service has throttled since, or the budget for extra
  * calls has fallen. After midnight it is read as planned, because its window has moved by a date.
  */
-export function postponeIfNotWorth(ports: SyncPorts, record: RecordFacts): 'postponed' | 'worth' {
-  const { mirror, clock, policy } = ports;
+export function postponeIfNotWorth(sync: Sync, record: RecordFacts): 'postponed' | 'worth' {
+  const { mirror, clock, policy } = sync;
   const { fetched_at } = record;
   const product = mirror.catalogue.products.find(record.product_id);
   if (fetched_at === null || product === null) return 'worth';
   const window = datesOf(policy.of(product.category), product, record.part, instant(fetched_at));
   if (window === null || clock.now() >= window.next_midnight) return 'worth';
   const byValue = dueAfterRead(
-    ports,
+    sync,
     record,
     { fetched_at: instant(fetched_at), cadence: window.every, product },
     believed(record),
   );
-  const sooner = dueForMidnight(ports, record, product, window);
+  const sooner = dueForMidnight(sync, record, product, window);
   const planned = sooner !== null && sooner.at < byValue.at ? sooner : byValue;
   // The window before relies on this one being read before midnight (`dueForIncomingDate`).
   const surely = record.part === 0 ? planned.at : window.next_midnight - window.every * midnightLead;
@@ -66,17 +66,17 @@ export function planMovedDate(
  * the date that has moved would seem read, as the window was read after midnight.
  */
 export function dueForMidnight(
-  ports: SyncPorts,
+  sync: Sync,
   record: RecordFacts,
   product: KnownProduct,
   { next_midnight }: { readonly next_midnight: number },
 ): Due | null {
-  if (ports.clock.now() >= next_midnight) return { at: instant(next_midnight), reason: 'cadence-elapsed' };
-  return dueForIncomingDate(nextWindow(ports, record, product), next_midnight);
+  if (sync.clock.now() >= next_midnight) return { at: instant(next_midnight), reason: 'cadence-elapsed' };
+  return dueForIncomingDate(nextWindow(sync, record, product), next_midnight);
 }
 
 /** Returns the window whose first date moves into this one at midnight; null: there is none, or it was never read. */
-function nextWindow({ mirror, policy }: SyncPorts, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
+function nextWindow({ mirror, policy }: Sync, record: RecordFacts, { category }: KnownProduct): NextWindow | null {
   const part = record.part + 1;
   const window = policy.of(category).extent.windows.find((each) => each.part === part);
   const next = window === undefined ? null : mirror.schedule.records.find({ ...record, part });

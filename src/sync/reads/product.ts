@@ -14,50 +14,50 @@ import { lookAfterNotice, lookForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../records/announced.ts';
 import { assignCategory } from '../records/categories.ts';
-import type { Sync, SyncPorts } from '../records/context.ts';
+import type { Policy, ReadLane, Sync } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
 export async function refreshProductDetail(
-  ports: SyncPorts,
+  lane: ReadLane,
   record: RecordFacts,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  const { upstream, policy } = ports;
+  const { sync } = lane;
   const { product_id } = record;
-  const { language, currency } = detailEdition(record.edition, policy.extent);
-  const reading = await upstream.product({ product_id, language, currency, known_hash: null, signal });
+  const { language, currency } = detailEdition(record.edition, sync.policy.extent);
+  const reading = await lane.upstream.product({ product_id, language, currency, known_hash: null, signal });
   if (reading.kind === 'unchanged') throw new Error('a read without a known hash is never unchanged');
   if (reading.kind !== 'read')
-    return settleAnnouncedFailure(ports, record, reading) ?? settleFailure(ports, record, reading, signal);
-  if (isOnlyAnnounced(ports, record))
-    return ports.commit(() => {
-      pathAnswered(ports, 'product', reading.sent_at);
-      return settleAnnounced(ports, record, reading.called_at ?? reading.sent_at);
+    return settleAnnouncedFailure(sync, record, reading) ?? settleFailure(sync, record, reading, signal);
+  if (isOnlyAnnounced(sync, record))
+    return lane.commit(() => {
+      pathAnswered(sync, 'product', reading.sent_at);
+      return settleAnnounced(sync, record, reading.called_at ?? reading.sent_at);
     }, 'changed');
-  return ports.commit(() => storeProductDetail(ports, record, reading), 'changed');
+  return lane.commit(() => storeProductDetail(sync, record, reading), 'changed');
 }
 
 /** Stores the answer of a product's own read, and plans the next one. */
 export function storeProductDetail(
-  ports: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
+  sync: Sync,
   record: RecordFacts,
   reading: Extract<Reading<ProductEntry>, { kind: 'read' }>,
 ): Refreshed {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock, policy } = sync;
   const { product_id } = record;
   const { language, currency } = detailEdition(record.edition, policy.extent);
   const { sent_at, called_at = sent_at, hash, value } = reading;
-  pathAnswered(ports, 'product', sent_at);
+  pathAnswered(sync, 'product', sent_at);
   const known = mirror.catalogue.products.find(product_id);
   const stale_at = instant(sent_at + productCadence(policy, known));
   const [[firstLanguage], [firstCurrency]] = [policy.extent.languages, policy.extent.currencies];
   const further = currency !== firstCurrency;
   const primary = language === firstLanguage && !further;
-  const unread = primary ? unreadWithExpiry(ports, value, stale_at) : value.unread;
-  const lost = lostOf(ports, record, { ...reading, value: { unread } });
+  const unread = primary ? unreadWithExpiry(sync, value, stale_at) : value.unread;
+  const lost = lostOf(sync, record, { ...reading, value: { unread } });
   if (lost !== null) return lost;
   const primaryEdition = { language: firstLanguage, currency: firstCurrency };
   const by = {
@@ -68,26 +68,26 @@ export function storeProductDetail(
     sent_at,
     reason: record.due_reason,
   } as const;
-  const verdict = judgeEntry(ports, value, by);
+  const verdict = judgeEntry(sync, value, by);
   const every = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
-  if (verdict.kind === 'keep') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
-  const stored = mirror.catalogue.products.store(further ? value : holdOwnImages(ports, value), {
+  if (verdict.kind === 'keep') return settleKept(sync, record, { sent_at, cadence: every, due: verdict.next });
+  const stored = mirror.catalogue.products.store(further ? value : holdOwnImages(sync, value), {
     ...by,
     now: clock.now(),
     stale_at,
     onlySaleAndImages: verdict.kind === 'sale-only',
   });
   // A read in a further currency adds only its price.
-  if (!further) afterStore(ports, { product_id, language, sent_at }, stored);
+  if (!further) afterStore(sync, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null)
     mirror.schedule.jobs.rejoinOffSale(product_id, record.job_id);
-  if (verdict.kind === 'sale-only') return settleKept(ports, record, { sent_at, cadence: every, due: verdict.next });
+  if (verdict.kind === 'sale-only') return settleKept(sync, record, { sent_at, cadence: every, due: verdict.next });
   const off = primary && stored.is === 'disabled';
-  const reopening = off ? reopeningLook(expectedReopening(ports, product_id), sent_at, every) : null;
+  const reopening = off ? reopeningLook(expectedReopening(sync, product_id), sent_at, every) : null;
   const announced = primary
-    ? lookAfterNotice(ports, product_id, sent_at)
-    : lookForMembers(ports, product_id, 'product_detail', language);
-  return settleStored(ports, record, {
+    ? lookAfterNotice(sync, product_id, sent_at)
+    : lookForMembers(sync, product_id, 'product_detail', language);
+  return settleStored(sync, record, {
     sent_at,
     called_at,
     changed: stored.outcome === 'added' || stored.outcome === 'changed',
@@ -112,15 +112,15 @@ export function expectedReopening({ mirror }: Sync, product_id: number): string 
  * its dates are read.
  */
 export function afterStore(
-  ports: Omit<SyncPorts, 'upstream' | 'progressed' | 'commit'>,
+  sync: Sync,
   { product_id, language, sent_at }: { product_id: number; language: string; sent_at: Instant },
   stored: StoredProduct,
 ): void {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock, policy } = sync;
   const { outcome, was, is, sale, detail_doubted } = stored;
-  if (language === policy.extent.languages[0]) expectNotices(ports, { product_id, sent_at }, stored);
+  if (language === policy.extent.languages[0]) expectNotices(sync, { product_id, sent_at }, stored);
   const product_ids = [product_id];
-  if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(ports, product_id);
+  if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(sync, product_id);
   const { extent } = policy.of(mirror.catalogue.products.find(product_id)?.category ?? null);
   if (outcome === 'added' || outcome === 'returned') {
     mirror.schedule.records.create(productKinds(extent), product_ids);
@@ -147,7 +147,7 @@ export function afterStore(
 }
 
 /** Returns the cadence of the product facts that the list shows, in milliseconds. */
-export function productCadence({ of }: SyncPorts['policy'], product: KnownProduct | null): number {
+export function productCadence({ of }: Policy, product: KnownProduct | null): number {
   const { cadence } = of(product?.category ?? null);
   return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
 }

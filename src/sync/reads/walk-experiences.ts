@@ -3,32 +3,33 @@ import type { Experience } from '../../domain/catalogue/experience.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition } from '../../domain/schedule/record-kinds.ts';
 import { pathAnswered } from '../evidence/reach.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane } from '../records/context.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { dropMissing, walk } from './walk.ts';
 
 /** Walks the list of experiences, which name their products. Only a complete walk removes one. */
-export async function walkExperiences(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy } = ports;
+export async function walkExperiences(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.experiences;
-  return walk(ports, record, {
+  return walk(lane, record, {
     cadence,
-    read: (page) => upstream.experiencePage(page, language, currency, signal),
+    read: (page) => lane.upstream.experiencePage(page, language, currency, signal),
     id: (experience: Experience) => experience.experience_id,
     store: ({ entries }, sent_at) => {
-      pathAnswered(ports, 'experiences', sent_at);
+      pathAnswered(sync, 'experiences', sent_at);
       const read = {
         currency,
         sent_at,
         stale_at: instant(sent_at + cadence),
         reason: record.due_reason,
         isUsable: ({ experience_id, unread }: Experience, isRead: boolean) =>
-          ports.evidence.judgeUnread({ ...record, part: experience_id }, unread, { sent_at, isRead }) === null,
+          sync.evidence.judgeUnread({ ...record, part: experience_id }, unread, { sent_at, isRead }) === null,
       };
       return mirror.catalogue.experiences.store(entries, read);
     },
-    finished: (end) => dropMissing(ports, record, mirror.catalogue.experiences, end),
+    finished: (end) => dropMissing(sync, record, mirror.catalogue.experiences, end),
     signal,
   });
 }

@@ -13,7 +13,7 @@ import { holdVanishedImages } from '../images/vanished.ts';
 import { lookAfterNotice } from '../notifications/looks.ts';
 import { judgeAbsence } from '../records/absence.ts';
 import { extraWalk } from '../records/call-value.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
@@ -25,31 +25,32 @@ import { walk } from './walk.ts';
  * Walks the product list, which shows titles, prices, images and sale status at one call per hundred products.
  * Additions and changes apply page by page. Products missing from a complete walk are doubted (absence.ts).
  */
-export async function walkProducts(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { mirror, clock, policy } = ports;
+export async function walkProducts(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, clock, policy } = sync;
   const kinds = walkKinds(policy.extent);
   const primary = record.edition === kinds.primary.edition;
   const cadence = listCadence(policy.cadence);
   if (
     record.due_reason === 'likely-changed' &&
     record.fetched_at !== null &&
-    extraWalk(ports, instant(record.fetched_at)) === null
+    extraWalk(sync, instant(record.fetched_at)) === null
   ) {
     const { fetched_at } = record;
     mirror.transaction(() => mirror.schedule.records.setDue(record, dueByCadence(record, fetched_at, cadence)));
     return { kind: 'postponed' };
   }
-  const list = productList(ports, record, signal);
-  return walk(ports, record, {
+  const list = productList(lane, record, signal);
+  return walk(lane, record, {
     cadence,
-    ...(primary ? { sooner: (started_at) => extraWalk(ports, started_at) } : {}),
+    ...(primary ? { sooner: (started_at) => extraWalk(sync, started_at) } : {}),
     read: list.read,
     id: (entry: ProductEntry) => entry.product_id,
     store: (page, sent_at, { started_at, next_page }) => list.store(page, { number: next_page, sent_at, started_at }),
     finished: ({ complete, started_at }) => {
       if (!primary) return;
       if (!list.isOrdered()) mirror.catalogue.listPlaces.clear();
-      if (complete) judgeAbsence(ports, { edition: record.edition, started_at });
+      if (complete) judgeAbsence(sync, { edition: record.edition, started_at });
       mirror.status.outcomes.imagesAreBack(started_at, clock.now());
       // Further languages and currencies add to what the primary walk found, so they come after it.
       for (const kind of kinds.further.filter(({ resource }) => resource === 'products'))
@@ -82,8 +83,8 @@ interface ProductList {
   isOrdered(): boolean;
 }
 
-function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): ProductList {
-  const { upstream, mirror, policy } = ports;
+function productList({ sync, upstream }: ReadLane, record: RecordFacts, signal: AbortSignal): ProductList {
+  const { mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const primary = record.edition === walkKinds(policy.extent).primary.edition;
   let ordered = policy.listOrdered;
@@ -104,14 +105,14 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
           (number - 1) * policy.pageSize + 1,
         );
       // Only the primary walk shows images.
-      const stored = primary ? holdVanishedImages(ports, entries, started_at) : entries;
+      const stored = primary ? holdVanishedImages(sync, entries, started_at) : entries;
       const by = { primary, language, currency, sent_at, reason: record.due_reason };
       let changed = false;
       for (const entry of stored) {
         const place = { ...record, product_id: entry.product_id, part: 0 };
-        const { differs, ask } = storeEntry(ports, place, entry, by);
+        const { differs, ask } = storeEntry(sync, place, entry, by);
         changed ||= differs;
-        settlePlace(ports, place, { sent_at, called_at }, ask);
+        settlePlace(sync, place, { sent_at, called_at }, ask);
       }
       return changed;
     },
@@ -123,15 +124,15 @@ function productList(ports: SyncPorts, record: RecordFacts, signal: AbortSignal)
  * one.
  */
 function settlePlace(
-  ports: SyncPorts,
+  sync: Sync,
   key: RecordKey,
   { sent_at, called_at }: { readonly sent_at: Instant; readonly called_at: Instant },
   ask: Due | null,
 ): void {
-  const current = ports.mirror.schedule.records.find(key);
+  const current = sync.mirror.schedule.records.find(key);
   if (current === null) return;
-  const primary = key.edition === walkKinds(ports.policy.extent).primary.edition;
-  const sooner = soonest([primary ? lookAfterNotice(ports, key.product_id, sent_at) : null, ask]);
+  const primary = key.edition === walkKinds(sync.policy.extent).primary.edition;
+  const sooner = soonest([primary ? lookAfterNotice(sync, key.product_id, sent_at) : null, ask]);
   const read = {
     sent_at,
     called_at,
@@ -140,7 +141,7 @@ function settlePlace(
     cadence: placeRestMs,
     teaches: 'nothing',
   } as const;
-  settleStored(ports, current, { ...read, current, sooner });
+  settleStored(sync, current, { ...read, current, sooner });
 }
 
 /**
@@ -149,12 +150,13 @@ function settlePlace(
  * need no call if their product stands there. If the product is on none of them, the list is walked again, but not too
  * often.
  */
-export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { mirror, clock } = ports;
+export async function readPlace(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, clock } = sync;
   const { product_id, resource, edition } = record;
   const key = { resource, edition };
-  const list = productList(ports, record, signal);
-  if (isAnswered(ports, record)) return { kind: 'postponed' };
+  const list = productList(lane, record, signal);
+  if (isAnswered(sync, record)) return { kind: 'postponed' };
   if (record.due_reason === 'cadence-elapsed' && record.job_id === null) {
     // Nothing has requested the place since: the walk of the list is enough.
     mirror.transaction(() => mirror.schedule.records.drop(record));
@@ -164,12 +166,12 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
   let end = Number.POSITIVE_INFINITY;
   for (const number of at === null ? [] : [at, at + 1, at - 1].filter((page) => page > 0)) {
     if (number > end) continue;
-    const result = await ports.pageTurns(`${edition} ${number}`, async (): Promise<Refreshed | 'elsewhere'> => {
-      if (isAnswered(ports, record)) return { kind: 'postponed' };
+    const result = await sync.pageTurns(`${edition} ${number}`, async (): Promise<Refreshed | 'elsewhere'> => {
+      if (isAnswered(sync, record)) return { kind: 'postponed' };
       const reading = await list.read(number);
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
       if (reading.kind !== 'read')
-        return settleFailure(ports, mirror.schedule.records.find(record) ?? record, reading, signal);
+        return settleFailure(sync, mirror.schedule.records.find(record) ?? record, reading, signal);
       const { value: page, sent_at, called_at = sent_at } = reading;
       if (page.short || page.next === null || page.entries.length === 0) end = number;
       const changed = mirror.transaction(() => {
@@ -177,17 +179,17 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
         mirror.schedule.walks.moved(key, number, ids);
         return list.store(page, { number, sent_at, called_at, started_at: called_at });
       });
-      ports.progressed();
-      return isAnswered(ports, record) ? { kind: 'stored', changed } : 'elsewhere';
+      lane.progressed();
+      return isAnswered(sync, record) ? { kind: 'stored', changed } : 'elsewhere';
     });
     if (result !== 'elsewhere') return result;
   }
   mirror.transaction(() => {
-    walkForPlace(ports, record);
+    walkForPlace(sync, record);
     mirror.schedule.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
     if (record.job_id === null) return;
     // If the job also reads the whole list, it needs no place: the walk reads every product.
-    if (isWalkedBy(ports, record, record.job_id)) mirror.schedule.jobs.leaveOut(record, record.job_id);
+    if (isWalkedBy(sync, record, record.job_id)) mirror.schedule.jobs.leaveOut(record, record.job_id);
     else mirror.schedule.jobs.giveUp(record, record.job_id);
   });
   return { kind: 'postponed' };
@@ -196,14 +198,14 @@ export async function readPlace(ports: SyncPorts, record: RecordFacts, signal: A
 /**
  * Returns whether a job still walks the list of a product's place, or the list was walked since the job was requested.
  */
-function isWalkedBy({ mirror }: SyncPorts, { resource, edition, part }: RecordFacts, job_id: number): boolean {
+function isWalkedBy({ mirror }: Sync, { resource, edition, part }: RecordFacts, job_id: number): boolean {
   const list = mirror.schedule.records.find({ resource, edition, part, product_id: 0 });
   const requested_at = mirror.schedule.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
   return list !== null && (list.job_id === job_id || (list.fetched_at ?? 0) >= requested_at);
 }
 
 /** Returns whether a page requested for another product has answered for this one too. */
-function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean {
+function isAnswered({ mirror, clock }: Sync, record: RecordFacts): boolean {
   const current = mirror.schedule.records.find(record);
   return current === null || current.due_at > clock.now();
 }
@@ -213,12 +215,12 @@ function isAnswered({ mirror, clock }: SyncPorts, record: RecordFacts): boolean 
  * a claim.
  */
 function storeEntry(
-  ports: SyncPorts,
+  sync: Sync,
   place: RecordKey,
   entry: ProductEntry,
   { primary, ...by }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'> & { readonly primary: boolean },
 ): { readonly differs: boolean; readonly ask: Due | null } {
-  const { mirror, clock, policy } = ports;
+  const { mirror, clock, policy } = sync;
   const { language, sent_at } = by;
   const { product_id } = entry;
   const known = mirror.catalogue.products.find(product_id);
@@ -226,11 +228,11 @@ function storeEntry(
   const read = { ...by, source: 'list', primary: primaryEdition } as const;
   const isRead = known !== null && mirror.catalogue.products.isVisible(product_id);
   const next_at = sent_at + listCadence(policy.cadence);
-  const unread = primary ? unreadWithExpiry(ports, entry, next_at) : entry.unread;
-  if (ports.evidence.judgeUnread(place, unread, { sent_at, isRead }) !== null) return { differs: false, ask: null };
-  const verdict = judgeEntry(ports, entry, read);
+  const unread = primary ? unreadWithExpiry(sync, entry, next_at) : entry.unread;
+  if (sync.evidence.judgeUnread(place, unread, { sent_at, isRead }) !== null) return { differs: false, ask: null };
+  const verdict = judgeEntry(sync, entry, read);
   const ask = verdict.next;
-  if (ask !== null) askReads(ports, [place], [product_id], ask);
+  if (ask !== null) askReads(sync, [place], [product_id], ask);
   if (verdict.kind === 'keep') return { differs: false, ask };
   const stored = mirror.catalogue.products.store(entry, {
     ...read,
@@ -238,7 +240,7 @@ function storeEntry(
     stale_at: instant(sent_at + productCadence(policy, known)),
     onlySaleAndImages: verdict.kind === 'sale-only',
   });
-  afterStore(ports, { product_id, language, sent_at }, stored);
-  if (primary) noteSignal(ports, { product_id, sent_at }, stored);
+  afterStore(sync, { product_id, language, sent_at }, stored);
+  if (primary) noteSignal(sync, { product_id, sent_at }, stored);
   return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask };
 }

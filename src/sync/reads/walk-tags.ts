@@ -3,7 +3,7 @@ import type { Tag } from '../../domain/catalogue/tag.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { pathAnswered } from '../evidence/reach.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane } from '../records/context.ts';
 import type { Refreshed } from '../records/settle.ts';
 import { dropMissing, walk } from './walk.ts';
 
@@ -11,17 +11,18 @@ import { dropMissing, walk } from './walk.ts';
  * Walks the list of tags in one language. The list in the primary language decides which tags there are: only a
  * complete walk of it removes one. The others add names.
  */
-export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
-  const { upstream, mirror, policy } = ports;
+export async function walkTags(lane: ReadLane, record: RecordFacts, signal: AbortSignal): Promise<Refreshed> {
+  const { sync } = lane;
+  const { mirror, policy } = sync;
   const { language, currency } = splitListEdition(record.edition);
   const cadence = policy.cadence.tags;
   const isPrimary = record.edition === walkKinds(policy.extent).primary.edition;
-  return walk(ports, record, {
+  return walk(lane, record, {
     cadence,
-    read: (page) => upstream.tagPage(page, language, currency, signal),
+    read: (page) => lane.upstream.tagPage(page, language, currency, signal),
     id: (tag: Tag) => tag.tag_id,
     store: ({ entries }, sent_at) => {
-      pathAnswered(ports, 'tags', sent_at);
+      pathAnswered(sync, 'tags', sent_at);
       const stale_at = instant(sent_at + cadence);
       return mirror.catalogue.tags.store(entries, {
         language,
@@ -29,11 +30,11 @@ export async function walkTags(ports: SyncPorts, record: RecordFacts, signal: Ab
         stale_at,
         reason: record.due_reason,
         isUsable: ({ tag_id, unread }, isRead) =>
-          ports.evidence.judgeUnread({ ...record, part: tag_id }, unread, { sent_at, isRead }) === null,
+          sync.evidence.judgeUnread({ ...record, part: tag_id }, unread, { sent_at, isRead }) === null,
       });
     },
     finished: (end) => {
-      if (isPrimary) dropMissing(ports, record, mirror.catalogue.tags, end);
+      if (isPrimary) dropMissing(sync, record, mirror.catalogue.tags, end);
     },
     signal,
   });

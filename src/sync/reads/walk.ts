@@ -18,7 +18,7 @@ import type { Page } from '../../upstream/decode-product.ts';
 import { failedStatus } from '../../upstream/outcome.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { soonest } from '../evidence/evidence.ts';
-import type { SyncPorts } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../records/settle.ts';
 
 /**
@@ -47,7 +47,7 @@ interface FinishedWalk {
 
 /** Drops what walks show to be missing. An empty list, or an unreadable row, does not show it. */
 export function dropMissing(
-  { log }: SyncPorts,
+  { log }: Sync,
   { resource, edition, due_reason }: RecordFacts,
   list: DroppedByWalks,
   { complete, started_at, rows, unusable }: FinishedWalk,
@@ -71,8 +71,8 @@ const maxPauseMs = 6 * 60 * 60 * 1000;
 const settledEveryMs = 24 * 60 * 60 * 1000;
 
 /** Walks a paged list to its end. */
-export function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
-  return new Walk(ports, record, list).run();
+export function walk<Entry>(lane: ReadLane, record: RecordFacts, list: List<Entry>): Promise<Refreshed> {
+  return new Walk(lane, record, list).run();
 }
 
 /**
@@ -81,7 +81,8 @@ export function walk<Entry>(ports: SyncPorts, record: RecordFacts, list: List<En
  * Only the first case is complete and shows what is missing. A walk that met fewer rows, or unusable rows, has failed.
  */
 class Walk<Entry> {
-  readonly #ports: SyncPorts;
+  readonly #sync: Sync;
+  readonly #progressed: ReadLane['progressed'];
   readonly #record: RecordFacts;
   readonly #list: List<Entry>;
   readonly #key: WalkKey;
@@ -93,25 +94,26 @@ class Walk<Entry> {
   /** The rows of the first page, if this process read it and the second page is next. */
   #first: readonly number[] = [];
 
-  constructor(ports: SyncPorts, record: RecordFacts, list: List<Entry>) {
-    this.#ports = ports;
+  constructor({ sync, progressed }: ReadLane, record: RecordFacts, list: List<Entry>) {
+    this.#sync = sync;
+    this.#progressed = progressed;
     this.#record = record;
     this.#list = list;
     this.#key = { resource: record.resource, edition: record.edition };
-    this.#state = resume(ports, this.#key);
+    this.#state = resume(sync, this.#key);
     const { next_page, repeated, unusable } = this.#state;
     this.#pages = { served: next_page === 1 ? 0 : this.#rows().attempt + repeated + unusable, barren: 0 };
   }
 
   async run(): Promise<Refreshed> {
-    const { mirror, log, progressed } = this.#ports;
+    const { mirror, log } = this.#sync;
     for (;;) {
       const before = this.#state;
       const reading = await this.#list.read(before.next_page);
       if (reading.kind === 'unchanged') throw new Error('a page is always decoded');
       if (reading.kind !== 'read') return this.#unanswered(reading);
       const outcome = mirror.transaction(() => this.#store(reading.value, reading.sent_at));
-      progressed();
+      this.#progressed();
       if (outcome !== null) return outcome;
       const { attempt, started_at } = this.#state;
       if (attempt === before.attempt && started_at === before.started_at) continue;
@@ -126,13 +128,13 @@ class Walk<Entry> {
     const isLater = this.#state.next_page > 1 && reading.kind === 'refused' && refuses('path', reading);
     const outcome = isLater ? failedStatus(reading.status) : reading;
     // Failures from before the last stored pages do not count any more.
-    const record = this.#ports.mirror.schedule.records.find({ ...this.#record, ...this.#key }) ?? this.#record;
-    return settleFailure(this.#ports, record, outcome, this.#list.signal);
+    const record = this.#sync.mirror.schedule.records.find({ ...this.#record, ...this.#key }) ?? this.#record;
+    return settleFailure(this.#sync, record, outcome, this.#list.signal);
   }
 
   /** Stores a page. Returns the result if it ends the walk; null: the walk goes on. */
   #store(page: Page<Entry>, sent_at: Instant): Refreshed | null {
-    const { mirror, clock, log } = this.#ports;
+    const { mirror, clock, log } = this.#sync;
     const { walks, records } = mirror.schedule;
     const [key, before] = [this.#key, this.#state];
     const unusable_example = page.rejected[0] ?? null;
@@ -163,7 +165,7 @@ class Walk<Entry> {
 
   /** Fails a walk whose second page repeats the first: the service does not page by number. */
   #samePage(members: string): Refreshed {
-    this.#ports.mirror.schedule.walks.end(this.#key, null);
+    this.#sync.mirror.schedule.walks.end(this.#key, null);
     return this.#fail('same-page', `page 2 is page 1 once more, the page number is ignored; members: ${members}`);
   }
 
@@ -179,7 +181,7 @@ class Walk<Entry> {
 
   /** Called at the end of an attempt. */
   #end(): Refreshed | null {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     const { repeated, attempt, unusable, started_at } = this.#state;
     const rows = this.#rows();
     const complete = repeated === 0 && metAll(this.#count(rows.attempt));
@@ -198,7 +200,7 @@ class Walk<Entry> {
    * unusable rows were the problem.
    */
   #short(count: ListCounted, complete: boolean): Refreshed {
-    const { mirror, clock, policy } = this.#ports;
+    const { mirror, clock, policy } = this.#sync;
     const { shortLists, records } = mirror.schedule;
     const [key, record] = [this.#key, this.#record];
     const { started_at, unusable_example } = this.#state;
@@ -219,7 +221,7 @@ class Walk<Entry> {
   /** Ends a walk that does not show what is missing. Returns the number of different rows of this attempt. */
   #endIncomplete(): number {
     const { started_at, unusable } = this.#state;
-    this.#ports.mirror.schedule.walks.end(this.#key, null);
+    this.#sync.mirror.schedule.walks.end(this.#key, null);
     const rows = this.#rows().attempt;
     this.#list.finished({ complete: false, started_at, rows, unusable });
     return rows;
@@ -228,18 +230,18 @@ class Walk<Entry> {
   #fail(code: string, message: string): Refreshed {
     // Storing its pages has reset the failure count; failures of these kinds keep counting. `final`, because the list
     // would be the same if it were walked again at once.
-    recordFailure(this.#ports, this.#record, { code, message, final: true });
+    recordFailure(this.#sync, this.#record, { code, message, final: true });
     return { kind: 'failed', code, message };
   }
 
   /** Stores the end of a walk. */
   #settle(complete: boolean, sooner: Due | null): Refreshed {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     const { started_at, unusable } = this.#state;
     mirror.schedule.walks.end(this.#key, complete ? clock.now() : null);
     const { cadence } = this.#list;
     const read = { sent_at: started_at, changed: this.#changed, body_hash: null, cadence, sooner };
-    const settled = settleStored(this.#ports, this.#record, read);
+    const settled = settleStored(this.#sync, this.#record, read);
     // Called last, because the end of a list may bring the next walk forward.
     this.#list.finished({ complete, started_at, rows: this.#rows().attempt, unusable });
     return settled;
@@ -247,17 +249,17 @@ class Walk<Entry> {
 
   /** Returns the numbers of different rows: of this attempt, and of all. */
   #rows() {
-    return this.#ports.mirror.schedule.walks.rows(this.#key, this.#state.attempt);
+    return this.#sync.mirror.schedule.walks.rows(this.#key, this.#state.attempt);
   }
 
   #count(met: number): ListCounted {
     const { counted, unusable } = this.#state;
-    return { met, unusable, counted: this.#ports.policy.listTotal === 'ignore' ? null : counted };
+    return { met, unusable, counted: this.#sync.policy.listTotal === 'ignore' ? null : counted };
   }
 
   #shortWalk(count: ListCounted): ShortWalk {
     const { met, unusable } = count;
-    const row_hash = this.#ports.mirror.schedule.walks.rowHash(this.#key);
+    const row_hash = this.#sync.mirror.schedule.walks.rowHash(this.#key);
     return { met, unusable, counted: rowsCounted(count), row_hash };
   }
 
@@ -270,7 +272,7 @@ class Walk<Entry> {
     if (repeated > 0) return false;
     const rows = this.#rows();
     if (attempt > 1) return rows.all === rows.attempt;
-    const before = this.#ports.mirror.schedule.shortLists.find(this.#key);
+    const before = this.#sync.mirror.schedule.shortLists.find(this.#key);
     return before !== null && isSameShortage(before, this.#shortWalk(this.#count(rows.all)));
   }
 }
@@ -291,7 +293,7 @@ function isSamePage(one: readonly number[], other: readonly number[]): boolean {
 }
 
 /** Returns the stored walk, or a new one if none is stored or its instants lie in the future or too far back. */
-function resume({ mirror, clock }: SyncPorts, key: WalkKey): WalkState {
+function resume({ mirror, clock }: Sync, key: WalkKey): WalkState {
   const now = clock.now();
   const state = mirror.schedule.walks.find(key);
   const usable =

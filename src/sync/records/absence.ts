@@ -23,8 +23,8 @@ import {
 } from './deciding-reads.ts';
 
 /** Judges the products missing from a complete walk over the primary list. */
-export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
-  const { mirror, policy } = ports;
+export function judgeAbsence(sync: Sync, walk: CompleteWalk): void {
+  const { mirror, policy } = sync;
   const { evidence } = mirror;
   const { removals } = mirror.catalogue;
   removals.note({ ...walk, included: policy.included });
@@ -34,23 +34,23 @@ export function judgeAbsence(ports: Sync, walk: CompleteWalk): void {
     if (!missing.has(claim.product_id)) evidence.drop({ ...claim, subject });
   // A product shown by its own read since then exists, regardless of the list.
   for (const { product_id } of absent.filter((facts) => !isThere(facts)))
-    claimAbsence(ports, product_id, { sent_at: walk.started_at, decides: false });
-  const again = walkAgainAfter(absent, isRemovalHeld(ports) ? 'held' : 'free');
-  if (again !== null) walkAgain(ports, instant(walk.started_at + again), 'suspicion');
-  askMissing(ports);
-  askIncluded(ports);
-  for (const { product_id } of absent) withdrawIfGone(ports, product_id);
+    claimAbsence(sync, product_id, { sent_at: walk.started_at, decides: false });
+  const again = walkAgainAfter(absent, isRemovalHeld(sync) ? 'held' : 'free');
+  if (again !== null) walkAgain(sync, instant(walk.started_at + again), 'suspicion');
+  askMissing(sync);
+  askIncluded(sync);
+  for (const { product_id } of absent) withdrawIfGone(sync, product_id);
 }
 
 /** Passes on the claim that a product is missing: from a list, or (`decides`) from its own read too. */
 function claimAbsence(
-  ports: Sync,
+  sync: Sync,
   product_id: number,
   { sent_at, decides }: { readonly sent_at: Instant; readonly decides: boolean },
 ): ClaimVerdict {
-  const { primary } = walkKinds(ports.policy.extent);
+  const { primary } = walkKinds(sync.policy.extent);
   const gone = { subject: 'products', shown: 1, said: 0 } as const;
-  return ports.evidence.judge({ ...primary, product_id }, [gone], {
+  return sync.evidence.judge({ ...primary, product_id }, [gone], {
     sent_at,
     reason: 'missing-from-list',
     decides,
@@ -58,19 +58,19 @@ function claimAbsence(
 }
 
 /** Makes the reads due that decide about missing products. */
-export function askMissing(ports: Sync): void {
+export function askMissing(sync: Sync): void {
   // While removals are held, a sample is asked.
-  if (isRemovalHeld(ports)) return;
-  const missing = mustBeAsked(ports.mirror.catalogue.removals.absent()).map(({ product_id }) => product_id);
-  ask(ports, missing);
+  if (isRemovalHeld(sync)) return;
+  const missing = mustBeAsked(sync.mirror.catalogue.removals.absent()).map(({ product_id }) => product_id);
+  ask(sync, missing);
 }
 
 /**
  * Makes the own reads due of the configured products that the list's filter may leave out, as often as a list would
  * show them. Those that are not mirrored get a record first, since no list would show that the service has them.
  */
-function askIncluded(ports: Sync): void {
-  const { mirror, clock, policy } = ports;
+function askIncluded(sync: Sync): void {
+  const { mirror, clock, policy } = sync;
   const hidden = policy.included.filter((product_id) => !mirror.catalogue.products.isVisible(product_id));
   if (hidden.length > 0) mirror.schedule.records.create(ownReads(policy), hidden);
   const isOld = (product_id: number) =>
@@ -79,7 +79,7 @@ function askIncluded(ports: Sync): void {
       const since = clock.now() - policy.cadence.products / 2;
       return decidesAbsence(policy, record) && (record.fetched_at ?? 0) < since;
     });
-  ask(ports, policy.included.filter(isOld));
+  ask(sync, policy.included.filter(isOld));
 }
 
 /** Records that the read that decides about a product's absence was answered: it exists. */
@@ -100,8 +100,8 @@ interface GoneSaid {
  * Records that the read that decides about a product's absence was refused. The list decides about the withdrawal. Until
  * then the dates may be withheld. Returns the confirming read; null: none is needed.
  */
-export function noteGone(ports: Sync, product_id: number, said: GoneSaid): Due | null {
-  const { mirror, clock, policy, log } = ports;
+export function noteGone(sync: Sync, product_id: number, said: GoneSaid): Due | null {
+  const { mirror, clock, policy, log } = sync;
   if (!mirror.catalogue.products.isVisible(product_id)) {
     // If it still exists, the next list makes it due again.
     mirror.schedule.records.dropProduct(product_id);
@@ -113,19 +113,19 @@ export function noteGone(ports: Sync, product_id: number, said: GoneSaid): Due |
   const now = clock.now();
   mirror.catalogue.removals.answered(product_id, said.answer, now);
   const listed = absent === null || absent.missing_walks === 0;
-  if (!listed) claimAbsence(ports, product_id, { sent_at: now, decides: false });
+  if (!listed) claimAbsence(sync, product_id, { sent_at: now, decides: false });
   // A confirming read follows one that has brought the list forward.
-  else if (said.reason !== 'claimed') walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), now)), 'suspicion');
-  withdrawIfGone(ports, product_id);
-  return mirror.catalogue.products.isVisible(product_id) ? claimOffSale(ports, product_id, said) : null;
+  else if (said.reason !== 'claimed') walkAgain(sync, instant(suspicionDueAt(walkedAt(sync), now)), 'suspicion');
+  withdrawIfGone(sync, product_id);
+  return mirror.catalogue.products.isVisible(product_id) ? claimOffSale(sync, product_id, said) : null;
 }
 
 /**
  * Judges the claim of such an answer that the product is off sale. Once believed, it withholds the dates, unless these
  * were answered since it was first made. Returns the confirming read; null: none is needed.
  */
-function claimOffSale(ports: Sync, product_id: number, { reason }: GoneSaid): Due | null {
-  const { mirror, policy, clock } = ports;
+function claimOffSale(sync: Sync, product_id: number, { reason }: GoneSaid): Due | null {
+  const { mirror, policy, clock } = sync;
   if (mirror.catalogue.products.find(product_id)?.sellable !== true) return null;
   const wasRead = mirror.schedule.records
     .ofProduct(product_id)
@@ -136,15 +136,15 @@ function claimOffSale(ports: Sync, product_id: number, { reason }: GoneSaid): Du
   const place = { ...walkKinds(policy.extent).primary, product_id };
   const subject = 'sale-status';
   const first_at = mirror.evidence.claim({ ...place, subject })?.first_at ?? null;
-  const verdict = ports.evidence.judge(place, [{ subject, shown: 1, said: 0 }], { sent_at, reason });
-  const dates = nearDates(ports, product_id);
+  const verdict = sync.evidence.judge(place, [{ subject, shown: 1, said: 0 }], { sent_at, reason });
+  const dates = nearDates(sync, product_id);
   if (verdict.kind === 'keep') {
     if (dates !== null && first_at === null)
       mirror.schedule.records.bringForward(readsOf(dates), sent_at, 'sale-status-doubted');
     return verdict.next;
   }
   const isAnswered = dates?.failures === 0 && (dates.fetched_at ?? 0) >= (first_at ?? sent_at);
-  if (reason === 'live-check' || !isAnswered) withholdDates(ports, product_id, reason);
+  if (reason === 'live-check' || !isAnswered) withholdDates(sync, product_id, reason);
   return null;
 }
 
@@ -153,9 +153,9 @@ function claimOffSale(ports: Sync, product_id: number, { reason }: GoneSaid): Du
  * dates again. Such an answer may be a mistake, so the near dates are read again after a minute, then at growing
  * intervals.
  */
-export function withholdDates(ports: Sync, product_id: number, reason: DueReason): void {
-  const { mirror, policy, clock, log } = ports;
-  const [product, dates] = [mirror.catalogue.products.find(product_id), nearDates(ports, product_id)];
+export function withholdDates(sync: Sync, product_id: number, reason: DueReason): void {
+  const { mirror, policy, clock, log } = sync;
+  const [product, dates] = [mirror.catalogue.products.find(product_id), nearDates(sync, product_id)];
   if (product === null || dates === null) return;
   const now = clock.now();
   const every = policy.of(product.category).extent.windows.find(({ part }) => part === dates.part)?.every ?? 0;
@@ -177,13 +177,13 @@ function readsOf({ edition, part, product_id }: RecordFacts) {
   return { kinds: [{ resource: 'availability' as const, edition, part }], product_ids: [product_id] };
 }
 
-function withdrawIfGone(ports: Sync, product_id: number): void {
-  const { mirror, clock, log } = ports;
+function withdrawIfGone(sync: Sync, product_id: number): void {
+  const { mirror, clock, log } = sync;
   const absent = mirror.catalogue.removals.one(product_id);
   const reason = absent === null ? null : withdrawal(absent);
   if (reason === null) return;
   const now = clock.now();
-  if (claimAbsence(ports, product_id, { sent_at: now, decides: true }).kind === 'keep') return;
+  if (claimAbsence(sync, product_id, { sent_at: now, decides: true }).kind === 'keep') return;
   mirror.catalogue.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
   mirror.evidence.dropProduct(product_id);
   log.info({ product_id, reason }, 'product withdrawn');

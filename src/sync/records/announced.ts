@@ -17,8 +17,8 @@ import { type NoAnswer, type Refreshed, recordFailure, settleStored } from './se
  */
 
 /** Makes the own reads due of announced products that the mirror does not show. */
-export function askAnnounced(ports: Sync, product_ids: readonly number[], received_at: Instant): void {
-  const { mirror, clock, policy } = ports;
+export function askAnnounced(sync: Sync, product_ids: readonly number[], received_at: Instant): void {
+  const { mirror, clock, policy } = sync;
   // The first walk of the list brings all.
   if (product_ids.length === 0 || !hasOwnReads(policy) || mirror.filledAt() === null) return;
   const room = mostAnnounced - mirror.schedule.records.countAnnounced();
@@ -39,15 +39,15 @@ export function isOnlyAnnounced({ mirror, policy }: Sync, { product_id }: Record
  * Settles a failed read of an announced product, which proves nothing about other products. Returns null if it is to be
  * settled as that of any record.
  */
-export function settleAnnouncedFailure(ports: Sync, record: RecordFacts, reading: NoAnswer): Refreshed | null {
-  if (!isOnlyAnnounced(ports, record)) return null;
-  const { mirror } = ports;
+export function settleAnnouncedFailure(sync: Sync, record: RecordFacts, reading: NoAnswer): Refreshed | null {
+  if (!isOnlyAnnounced(sync, record)) return null;
+  const { mirror } = sync;
   const failures = record.failures + 1;
   const drop = () => mirror.transaction(() => mirror.schedule.records.drop(record));
   if (reading.kind === 'refused' && (reading.status === 404 || reading.status === 410)) {
     const again_ms = reading.status === 404 ? askMissingAgainAfter(failures) : null;
     if (again_ms === null) drop();
-    else recordFailure(ports, record, { code: reading.code, message: reading.message, final: true, again_ms });
+    else recordFailure(sync, record, { code: reading.code, message: reading.message, final: true, again_ms });
     return { kind: 'postponed' };
   }
   if (reading.kind !== 'failed' || failures < quarantineAfter) return null;
@@ -59,12 +59,12 @@ export function settleAnnouncedFailure(ports: Sync, record: RecordFacts, reading
  * Settles the own read of an announced product that the service has: makes the list due, and the read itself as long as
  * the list may still bring the product. Called in a transaction.
  */
-export function settleAnnounced(ports: Sync, record: RecordFacts, sent_at: Instant): Refreshed {
+export function settleAnnounced(sync: Sync, record: RecordFacts, sent_at: Instant): Refreshed {
   const isFirst = record.changed_at === null;
   const cadence = askUnlistedAgainAfter(isFirst ? 0 : sent_at - (record.changed_at ?? sent_at));
-  walkListSoon(ports, isFirst ? 'known' : 'suspected');
+  walkListSoon(sync, isFirst ? 'known' : 'suspected');
   if (cadence !== null)
-    return settleStored(ports, record, { sent_at, changed: isFirst, body_hash: null, cadence, teaches: 'nothing' });
-  ports.mirror.schedule.records.drop(record);
+    return settleStored(sync, record, { sent_at, changed: isFirst, body_hash: null, cadence, teaches: 'nothing' });
+  sync.mirror.schedule.records.drop(record);
   return { kind: 'stored', changed: false };
 }

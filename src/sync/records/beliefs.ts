@@ -50,9 +50,9 @@ export function siblingGroups({ mirror }: Sync, { product_id, edition, part }: R
 }
 
 /** Returns the probability that a record has changed together with its siblings since a read at `read_at`. */
-export function siblingJump(ports: Sync, record: RecordKey, read_at: Instant): number {
-  const { mirror, siblings } = ports;
+export function siblingJump(sync: Sync, record: RecordKey, read_at: Instant): number {
+  const { mirror, siblings } = sync;
   if (siblings.areQuiet()) return 0;
-  const groups = siblingGroups(ports, record).filter(({ name }) => siblings.isOpen(name));
+  const groups = siblingGroups(sync, record).filter(({ name }) => siblings.isOpen(name));
   return either(groups.map(({ name, subject }) => siblings.jump(name, read_at, mirror.schedule.signals.of(subject))));
 }

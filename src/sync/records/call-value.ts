@@ -29,7 +29,7 @@ import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed, siblingJump, signalOf } from './beliefs.ts';
-import type { Ports, Sync } from './context.ts';
+import type { Sync } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
 import { cadenceOfRecord, listCadence } from './reschedule.ts';
@@ -47,14 +47,14 @@ const floors = { products: 1_000, few: 15 * 60_000, many: 5 * 60_000 };
  * Computes the demand for extra calls when the last one is six hours old: at several prices, from the availability
  * records, a slice at a time (price.ts).
  */
-export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<void> {
-  const { mirror, clock, policy } = ports;
-  const due_at = surveyDueAt(ports);
+export async function surveyDemand(sync: Sync, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, policy } = sync;
+  const due_at = surveyDueAt(sync);
   if (policy.adaptive === null || due_at === null || due_at > clock.now()) return;
   const floor = mirror.catalogue.products.count() < floors.products ? floors.few : floors.many;
-  const interest = await surveyInterest(ports, signal);
-  const weigh = weighing(ports, interest);
-  const { price, walk_every } = marketOf(ports);
+  const interest = await surveyInterest(sync, signal);
+  const weigh = weighing(sync, interest);
+  const { price, walk_every } = marketOf(sync);
   let demand: Demand = noDemand(pricesAround(price === noExtraCalls ? null : price));
   let walks = noWalkCosts(listCadence(policy.cadence), floor, mirror.schedule.signals.of('near'));
   let cursor: AdaptiveRecord | null = null;
@@ -62,7 +62,7 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
     const records: AdaptiveRecord[] = mirror.schedule.records.adaptiveAfter(cursor, slice);
     if (signal.aborted) return;
     if (records.length === 0) break;
-    const priced = records.map((record) => pricedOf(ports, record, { floor, weight: weigh(record), walk_every }));
+    const priced = records.map((record) => pricedOf(sync, record, { floor, weight: weigh(record), walk_every }));
     demand = addDemand(demand, priced);
     if (price !== noExtraCalls) walks = addWalkCosts(walks, priced, price);
     cursor = records.at(-1) ?? null;
@@ -71,17 +71,17 @@ export async function surveyDemand(ports: Ports, signal: AbortSignal): Promise<v
   const surveyed = {
     demand,
     floor,
-    needed: neededCalls(ports) / dayMs,
-    siblings: ports.siblings.takeSpent(clock.now()),
+    needed: neededCalls(sync) / dayMs,
+    siblings: sync.siblings.takeSpent(clock.now()),
     interest,
-    ...walksAt(ports, walks, price),
+    ...walksAt(sync, walks, price),
   };
   mirror.transaction(() => {
     mirror.schedule.budget.saveDemand(surveyed, clock.now());
     const walked_at =
       mirror.schedule.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.fetched_at ?? null;
-    const due = walked_at === null ? null : extraWalk(ports, instant(walked_at));
-    if (due !== null) walkAgain(ports, instant(Math.max(due.at, clock.now())), due.reason);
+    const due = walked_at === null ? null : extraWalk(sync, instant(walked_at));
+    if (due !== null) walkAgain(sync, instant(Math.max(due.at, clock.now())), due.reason);
   });
 }
 
@@ -97,9 +97,9 @@ function walksAt({ mirror, policy }: Sync, costs: WalkCosts, price: number): Pic
  * Returns the walk of the list before its cadence elapses, after a walk. Null: none is worth its calls, or no extra
  * calls are made now.
  */
-export function extraWalk(ports: Sync, walked_at: Instant): Due | null {
-  const { price, walk_every } = marketOf(ports);
-  if (price === noExtraCalls || walk_every >= listCadence(ports.policy.cadence)) return null;
+export function extraWalk(sync: Sync, walked_at: Instant): Due | null {
+  const { price, walk_every } = marketOf(sync);
+  if (price === noExtraCalls || walk_every >= listCadence(sync.policy.cadence)) return null;
   return { at: instant(walked_at + walk_every), reason: 'likely-changed' };
 }
 
@@ -122,18 +122,18 @@ interface PlannedRead {
  * call. `shared`: the probability that it has changed together with its siblings since.
  */
 export function dueAfterRead(
-  ports: Sync,
+  sync: Sync,
   record: RecordKey,
   { fetched_at, cadence, product }: PlannedRead,
   volatility: Volatility,
-  shared = siblingJump(ports, record, fetched_at),
+  shared = siblingJump(sync, record, fetched_at),
 ): Due {
-  const { price, floor, interest, walk_every } = marketOf(ports);
+  const { price, floor, interest, walk_every } = marketOf(sync);
   if (interest === null) return dueByCadence(record, fetched_at, cadence);
-  const watch = watchOf(ports.mirror.schedule.signals.of(signalTier(record.part)), walk_every);
-  const listed = jumpOf(watch, signalOf(product, fetched_at, ports.clock.now()), fetched_at);
+  const watch = watchOf(sync.mirror.schedule.signals.of(signalTier(record.part)), walk_every);
+  const listed = jumpOf(watch, signalOf(product, fetched_at, sync.clock.now()), fetched_at);
   const signal = { watch, jump: either([listed, shared]) };
-  const weight = weightOfRecord(weighProduct(ports, product, interest), record);
+  const weight = weightOfRecord(weighProduct(sync, product, interest), record);
   return dueByWorth(record, fetched_at, cadence, { volatility, weight, price, floor, signal });
 }
 

@@ -34,9 +34,9 @@ export function assignCategories({ mirror, clock, policy }: Sync, slice: Product
 }
 
 /** Assigns the category of one product, and replans its records if it has changed. */
-export function assignCategory(ports: Sync, product_id: number): void {
-  if (ports.policy.categories.length === 0) return;
-  replan(ports, assignCategories(ports, { after: product_id - 1, limit: 1 }));
+export function assignCategory(sync: Sync, product_id: number): void {
+  if (sync.policy.categories.length === 0) return;
+  replan(sync, assignCategories(sync, { after: product_id - 1, limit: 1 }));
 }
 
 /** Ranks products by sales: 1 for the best-selling one; products without sales have no rank. */

@@ -1,22 +1,24 @@
 import type { Chance, Clock, Entropy, Instant } from '../../clock.ts';
 import type { Budget } from '../../domain/budget/budget.ts';
 import type { ExtraLimits } from '../../domain/budget/extra-calls.ts';
-import type { RetryBudget } from '../../domain/budget/retry-budget.ts';
-import type { AnswerLengths } from '../../domain/catalogue/answer-lengths.ts';
+import { retryBudget } from '../../domain/budget/retry-budget.ts';
+import { answerLengths } from '../../domain/catalogue/answer-lengths.ts';
 import type { CategoryMatch } from '../../domain/catalogue/category.ts';
 import type { Kind, Said, Subject } from '../../domain/evidence/claims.ts';
 import type { AskedRecord, Reach } from '../../domain/evidence/reach.ts';
-import type { NewsBudget } from '../../domain/push/news.ts';
+import { NewsBudget } from '../../domain/push/news.ts';
+import type { LaneEntry } from '../../domain/schedule/lanes.ts';
 import type { Due, DueReason, RecordKey } from '../../domain/schedule/record.ts';
 import type { Extent } from '../../domain/schedule/record-kinds.ts';
-import type { Siblings } from '../../domain/schedule/siblings.ts';
+import { Siblings } from '../../domain/schedule/siblings.ts';
 import type { Examples } from '../../domain/service/unread.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
+import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { StaleAfter } from '../../mirror/schedule/targets.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
-import type { TakeTurns } from './turns.ts';
+import { turns } from './turns.ts';
 
 /** The policy for products of one category: the records that are read, and their cadences. */
 export interface ProductPolicy {
@@ -53,32 +55,61 @@ export interface Policy extends ProductPolicy {
   readonly included: readonly number[];
 }
 
+/** Parts from outside that sync work needs: the service, the mirror, time, chance and the policy. */
+export type SyncOptions = Pick<
+  Sync,
+  'mirror' | 'upstream' | 'clock' | 'chance' | 'entropy' | 'log' | 'policy' | 'budget'
+>;
+
 /** Everything that all sync work shares. It is handed on whole. */
-export interface Sync {
+export class Sync {
   readonly mirror: Mirror;
+  /** The service, which is called in any lane. */
+  readonly upstream: Upstream;
   readonly clock: Clock;
   readonly chance: Chance;
   readonly entropy: Entropy;
   readonly log: Logger;
   readonly policy: Policy;
-  readonly retries: RetryBudget;
-  readonly answerLengths: AnswerLengths;
   /** Returns the learned limit of the service. */
   readonly budget: () => Budget;
+  readonly retries = retryBudget();
+  readonly answerLengths = answerLengths();
+  /** Runs reads of the same page of a list one after another, so that one answer can serve all. */
+  readonly pageTurns = turns();
+  /** Holds the suspicions that products of a venue or supplier have changed together. */
+  readonly siblings: Siblings;
   /** Grants the reads that repeat a look for an announcement. */
   readonly news: NewsBudget;
   /** Judges every answer that removes data. */
   readonly evidence: ClaimJudge;
   readonly refusals: RefusalJudge;
-  /** Holds the suspicions that products of a venue or supplier have changed together. */
-  readonly siblings: Siblings;
-  /** Runs reads of the same page of a list one after another, so that one answer can serve all. */
-  readonly pageTurns: TakeTurns;
+
+  /** `judges`: create the judges of answers, which use the rest themselves. */
+  constructor(
+    { mirror, upstream, clock, chance, entropy, log, policy, budget }: SyncOptions,
+    judges: { evidence(sync: Sync): ClaimJudge; refusals(sync: Sync): RefusalJudge },
+  ) {
+    this.mirror = mirror;
+    this.upstream = upstream;
+    this.clock = clock;
+    this.chance = chance;
+    this.entropy = entropy;
+    this.log = log;
+    this.policy = policy;
+    this.budget = budget;
+    this.siblings = new Siblings(clock.now());
+    this.news = new NewsBudget(() => budget().rate);
+    this.evidence = judges.evidence(this);
+    this.refusals = judges.refusals(this);
+  }
 }
 
-/** The same with the service, which is asked in any lane. */
-export interface Ports extends Sync {
-  readonly upstream: Upstream;
+/** The part of the context that a command has without a daemon: a mirror opened for reading, the time and the policy. */
+export interface SyncFacts {
+  readonly mirror: MirrorFacts;
+  readonly clock: Clock;
+  readonly policy: Policy;
 }
 
 /** The instant of an answer, and the reason for its read. */
@@ -149,11 +180,18 @@ export interface RefusalJudge {
  */
 export type Commit = <Result>(work: () => Result, answer: 'changed' | 'same', late?: () => void) => Promise<Result>;
 
-/** The ports of refreshing a record: the service is called in the record's lane. */
-export interface SyncPorts extends Sync {
+/** The lane of a read: the context, the service as it is called in this lane, and how an answer is stored. */
+export class ReadLane {
+  readonly sync: Sync;
   readonly upstream: ServiceReads;
-  /** Called after each page of a walk, which may have made new records due. */
-  progressed(): void;
-  /** Stores an answer. */
   readonly commit: Commit;
+  /** Called after each page of a walk, which may have made new records due. */
+  readonly progressed: () => void;
+
+  constructor(sync: Sync, lane: LaneEntry, commit: Commit, progressed: () => void = () => undefined) {
+    this.sync = sync;
+    this.upstream = sync.upstream.in(lane);
+    this.commit = commit;
+    this.progressed = progressed;
+  }
 }

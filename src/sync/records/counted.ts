@@ -1,18 +1,13 @@
 import { type Catalogue, callsPerDay, planOf } from '../../domain/schedule/plan.ts';
 import { mostExtra } from '../../domain/schedule/price.ts';
-import type { MirrorFacts } from '../../mirror/reading.ts';
-import type { Policy } from './context.ts';
+import type { SyncFacts } from './context.ts';
 import { listCadence } from './reschedule.ts';
 
 const dayMs = 86_400_000;
 
-export interface CatalogueFacts {
-  readonly policy: Policy;
-  readonly mirror: MirrorFacts;
-}
-
 /** Returns the counts of the mirrored catalogue for a plan. */
-export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
+export function catalogueOf(facts: SyncFacts): Catalogue {
+  const { mirror, policy } = facts;
   const { extent, cadence } = policy;
   return {
     groups: mirror.catalogue.categories.counts().map(({ category, ...counts }) => {
@@ -26,7 +21,7 @@ export function catalogueOf({ mirror, policy }: CatalogueFacts): Catalogue {
     page_size: policy.pageSize,
     resources: extent.resources,
     walks: { ...cadence, products: listCadence(cadence) },
-    extra: extraOf({ mirror, policy }),
+    extra: extraOf(facts),
     look: dayMs,
     audit: policy.audit,
   };
@@ -38,11 +33,11 @@ export function targetsOf(catalogue: Catalogue): Catalogue {
 }
 
 /** Returns the calls a day that the freshness targets need. */
-export function neededCalls(facts: CatalogueFacts): number {
+export function neededCalls(facts: SyncFacts): number {
   return callsPerDay(planOf(targetsOf(catalogueOf(facts))));
 }
 
-function extraOf({ mirror, policy: { adaptive, ceiling } }: CatalogueFacts): Catalogue['extra'] {
+function extraOf({ mirror, policy: { adaptive, ceiling } }: SyncFacts): Catalogue['extra'] {
   if (adaptive === null) return null;
   const rate = Math.min(mirror.schedule.budget.learned()?.rate ?? ceiling, ceiling) * 86_400;
   const demand = mirror.schedule.budget.demand()?.demand ?? null;

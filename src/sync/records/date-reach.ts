@@ -1,8 +1,7 @@
-import type { Clock } from '../../clock.ts';
 import { addDays, isDate } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Policy } from './context.ts';
+import type { Policy, SyncFacts } from './context.ts';
 
 const dayMs = 86_400_000;
 
@@ -22,7 +21,7 @@ function horizonOf(policy: Policy): number {
  * horizon, and if `from` is after `to`. The error names the limit.
  */
 export function refuseDates(
-  { clock, policy }: { readonly clock: Clock; readonly policy: Policy },
+  { clock, policy }: SyncFacts,
   dates: Readonly<Record<string, string | null>>,
   { history_ms = 0 }: Reach = {},
 ): void {

@@ -63,16 +63,16 @@ export function readsAbout(policy: Extents, { subject, resource, edition, part }
  * Makes reads of products due. First creates the records of places in lists. Returns the number of reads brought
  * forward.
  */
-export function askReads(ports: Sync, kinds: Reads, product_ids: readonly number[], { at, reason }: Due): number {
+export function askReads(sync: Sync, kinds: Reads, product_ids: readonly number[], { at, reason }: Due): number {
   const isAsked = (place: RecordKind) =>
     kinds.some(({ resource, edition }) => resource === place.resource && edition === place.edition);
-  createPlaces(ports, product_ids, placesIn(ports.policy.extent).filter(isAsked));
-  return ports.mirror.schedule.records.bringForward({ kinds, product_ids }, at, reason);
+  createPlaces(sync, product_ids, placesIn(sync.policy.extent).filter(isAsked));
+  return sync.mirror.schedule.records.bringForward({ kinds, product_ids }, at, reason);
 }
 
 /** Makes the reads due that decide whether products are on sale. */
-export function askDecidingReads(ports: Sync, product_ids: readonly number[], reason: DueReason): void {
-  askReads(ports, saleReads(ports.policy), product_ids, { at: ports.clock.now(), reason });
+export function askDecidingReads(sync: Sync, product_ids: readonly number[], reason: DueReason): void {
+  askReads(sync, saleReads(sync.policy), product_ids, { at: sync.clock.now(), reason });
 }
 
 /** Returns the kinds of record for a product's place: one for each list of products. */
@@ -85,9 +85,9 @@ function placesIn(extent: Extent): RecordKind[] {
  * Creates a record of the products' place in each list, so that notices make it due too. Does nothing if products have
  * own reads.
  */
-export function createPlacesInLists(ports: Sync, product_ids: readonly number[]): void {
-  if (hasOwnReads(ports.policy)) return;
-  createPlaces(ports, product_ids, placesIn(ports.policy.extent));
+export function createPlacesInLists(sync: Sync, product_ids: readonly number[]): void {
+  if (hasOwnReads(sync.policy)) return;
+  createPlaces(sync, product_ids, placesIn(sync.policy.extent));
 }
 
 function createPlaces({ mirror, clock }: Sync, product_ids: readonly number[], kinds: readonly RecordKind[]) {
@@ -163,15 +163,15 @@ type Decision = 'gone' | 'there' | 'waits';
  * because too many products are missing at once. If it was not read since the job was requested, the job waits for that
  * read.
  */
-export function decideGone(ports: Sync, product_id: number, job_id: number): Decision {
-  const { mirror, policy } = ports;
+export function decideGone(sync: Sync, product_id: number, job_id: number): Decision {
+  const { mirror, policy } = sync;
   if (!mirror.catalogue.products.isVisible(product_id)) return 'gone';
   const absent = mirror.catalogue.removals.one(product_id);
   const job = mirror.schedule.jobs.find(job_id);
-  if (job === null || isRemovalHeld(ports)) return 'there';
+  if (job === null || isRemovalHeld(sync)) return 'there';
   const requested_at = instant(job.requested_at);
   if (absent === null || absent.answered_at === null || absent.answered_at < requested_at)
-    return awaitRead(ports, absenceReads(policy)[0], { product_id, job_id, requested_at });
+    return awaitRead(sync, absenceReads(policy)[0], { product_id, job_id, requested_at });
   if (absent.answer === 'there') return 'there';
   if (absent.missing_walks > 0) return 'gone';
   // The list of the same job may still be under way.
@@ -183,13 +183,13 @@ export function decideGone(ports: Sync, product_id: number, job_id: number): Dec
  * Returns whether a job waits for the read that decides whether a product is on sale, because the answer for its dates
  * contradicts the mirror.
  */
-export function awaitsSaleStatus(ports: Sync, product_id: number, job_id: number): boolean {
-  const { mirror, policy } = ports;
+export function awaitsSaleStatus(sync: Sync, product_id: number, job_id: number): boolean {
+  const { mirror, policy } = sync;
   const job = mirror.schedule.jobs.find(job_id);
   if (job === null) return false;
   const requested_at = instant(job.requested_at);
   const [own] = ownReads(policy);
-  if (own !== undefined) return awaitRead(ports, own, { product_id, job_id, requested_at }) === 'waits';
+  if (own !== undefined) return awaitRead(sync, own, { product_id, job_id, requested_at }) === 'waits';
   return mirror.schedule.records.find({ ...walkKinds(policy.extent).primary, product_id: 0 })?.job_id === job_id;
 }
 
@@ -230,13 +230,13 @@ export function walkAgain({ mirror, policy }: Sync, at: Instant, reason: DueReas
  * Makes the list due soon, at most once an hour, because a doubt may concern any product. `known`: a product is known to
  * be missing from the mirror, so a walk may be closer to the last one.
  */
-export function walkListSoon(ports: Sync, reason: 'suspected' | 'known' = 'suspected'): void {
-  const { primary, further } = walkKinds(ports.policy.extent);
-  const apart = reason === 'known' ? walkApartMs(ports, primary) : undefined;
+export function walkListSoon(sync: Sync, reason: 'suspected' | 'known' = 'suspected'): void {
+  const { primary, further } = walkKinds(sync.policy.extent);
+  const apart = reason === 'known' ? walkApartMs(sync, primary) : undefined;
   const { language } = splitListEdition(primary.edition);
   // Further currencies have lists of their own.
   const prices = further.filter(
     ({ resource, edition }) => resource === 'products' && splitListEdition(edition).language === language,
   );
-  walkAgain(ports, instant(suspicionDueAt(walkedAt(ports), ports.clock.now(), apart)), 'suspicion', prices);
+  walkAgain(sync, instant(suspicionDueAt(walkedAt(sync), sync.clock.now(), apart)), 'suspicion', prices);
 }

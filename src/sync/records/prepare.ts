@@ -8,8 +8,8 @@ import { beginReplanning, replanSome } from './replan.ts';
  * Adapts the mirror's plan to the configuration: missing records, records no longer wanted, categories, freshness
  * targets, due instants after a changed cadence, time zones. Run at every start.
  */
-export function prepareRecords(ports: Sync): void {
-  const { mirror, clock, policy, log } = ports;
+export function prepareRecords(sync: Sync): void {
+  const { mirror, clock, policy, log } = sync;
   const { primary, further } = walkKinds(policy.extent);
   mirror.transaction(() => {
     mirror.catalogue.languages.write(policy.extent.languages);
@@ -17,16 +17,16 @@ export function prepareRecords(ports: Sync): void {
     const walked = mirror.schedule.walks.find(primary)?.next_page === 0;
     // A further walk adds to products that the first primary walk has stored, so it waits for the end of that walk.
     for (const walk of further) if (walked || walk.resource !== 'products') mirror.schedule.records.createWalk(walk);
-    const moved = assignCategories(ports, allProducts);
+    const moved = assignCategories(sync, allProducts);
     const inUse = mirror.catalogue.categories.inUse();
     for (const { name } of mirror.filledAt() === null ? [] : policy.categories)
       if (!inUse.includes(name)) log.warn({ category: name }, 'no product belongs to this category');
-    const other = noteKinds(ports, [primary, ...further]);
-    if (policy.listTotal === 'ignore') ignoreTotals(ports);
-    for (const product_id of policy.included) includeProduct(ports, product_id);
-    for (const product_id of policy.excluded) excludeProduct(ports, product_id);
-    if (mirror.schedule.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(ports);
-    else replanSome(ports, moved);
+    const other = noteKinds(sync, [primary, ...further]);
+    if (policy.listTotal === 'ignore') ignoreTotals(sync);
+    for (const product_id of policy.included) includeProduct(sync, product_id);
+    for (const product_id of policy.excluded) excludeProduct(sync, product_id);
+    if (mirror.schedule.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(sync);
+    else replanSome(sync, moved);
     mirror.catalogue.zones.write(clock.now());
   });
 }

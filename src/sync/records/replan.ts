@@ -12,8 +12,8 @@ import { reschedule } from './reschedule.ts';
 const slice = 50;
 
 /** Replans products: gives them the records of their category, at its cadences, and their dates its freshness. */
-export function replan(ports: Sync, product_ids: readonly number[]): void {
-  const { mirror, policy } = ports;
+export function replan(sync: Sync, product_ids: readonly number[]): void {
+  const { mirror, policy } = sync;
   const products = product_ids.map((product_id) => ({ product_id, known: mirror.catalogue.products.find(product_id) }));
   for (const [category, those] of Map.groupBy(products, ({ known }) => known?.category ?? null)) {
     const { extent, cadence } = policy.of(category);
@@ -25,7 +25,7 @@ export function replan(ports: Sync, product_ids: readonly number[]): void {
     );
     for (const { product_id, known } of those) {
       mirror.schedule.records.dropBeyond(product_id, lastPart);
-      reschedule(ports, product_id);
+      reschedule(sync, product_id);
       const todayAt = (at: Instant) => venueToday(known?.timezone ?? null, at).earliest;
       mirror.catalogue.availability.moveStaleAt(product_id, cadence.availability, todayAt);
     }
@@ -33,37 +33,37 @@ export function replan(ports: Sync, product_ids: readonly number[]): void {
 }
 
 /** Replans these products. If they are more than a slice, replans all products instead, in slices. */
-export function replanSome(ports: Sync, product_ids: readonly number[]): void {
-  if (product_ids.length <= slice) replan(ports, product_ids);
-  else beginReplanning(ports);
+export function replanSome(sync: Sync, product_ids: readonly number[]): void {
+  if (product_ids.length <= slice) replan(sync, product_ids);
+  else beginReplanning(sync);
 }
 
 /**
  * Begins to replan all products: replans the first slice. The rest of a large catalogue is left to the job `chores`
  * (`replanRest`), because a million records take some seconds.
  */
-export function beginReplanning(ports: Sync): void {
-  ports.mirror.schedule.targets.markAllUnplanned();
-  replanNext(ports);
+export function beginReplanning(sync: Sync): void {
+  sync.mirror.schedule.targets.markAllUnplanned();
+  replanNext(sync);
 }
 
-function replanNext(ports: Sync): 'more' | 'done' {
-  const { products } = ports.mirror.catalogue;
-  const { targets, records } = ports.mirror.schedule;
+function replanNext(sync: Sync): 'more' | 'done' {
+  const { products } = sync.mirror.catalogue;
+  const { targets, records } = sync.mirror.schedule;
   const after = targets.replannedTo();
   if (after === null) return 'done';
-  return ports.mirror.transaction(() => {
+  return sync.mirror.transaction(() => {
     const next = records.productsAfter(after, slice);
     const visible = next.filter((product_id) => products.isVisible(product_id));
-    replan(ports, visible);
+    replan(sync, visible);
     // Records without a visible product: the lists, products that were never found yet, and products being withdrawn.
-    for (const product_id of next) if (!products.isVisible(product_id)) reschedule(ports, product_id);
+    for (const product_id of next) if (!products.isVisible(product_id)) reschedule(sync, product_id);
     targets.replanned(next.length < slice ? null : (next.at(-1) ?? null));
     return next.length < slice ? 'done' : 'more';
   });
 }
 
 /** Replans all remaining products, in slices. */
-export async function replanRest(ports: Sync, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted && replanNext(ports) === 'more') await setImmediate();
+export async function replanRest(sync: Sync, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && replanNext(sync) === 'more') await setImmediate();
 }

@@ -1,5 +1,6 @@
 import { DeadlineExceeded } from '../../clock.ts';
 import { dueRequested } from '../../domain/schedule/cadence.ts';
+import type { LaneEntry } from '../../domain/schedule/lanes.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
 import { daysBetween } from '../../domain/time/dates.ts';
@@ -7,7 +8,7 @@ import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { KindKey, RecordSelection } from '../../mirror/schedule/record-reads.ts';
-import type { Sync, SyncPorts } from './context.ts';
+import type { Sync } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
 export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
@@ -57,18 +58,18 @@ const resumableMs = 24 * 60 * 60 * 1000;
  * twice, and makes its failed records due again. For a command that works without a daemon, which continues by itself.
  */
 export function requestResync(
-  ports: Sync,
+  sync: Sync,
   request: ResyncRequest,
   { resume = false }: { readonly resume?: boolean } = {},
 ): JobState & { readonly resumed: boolean } {
-  const { mirror, clock } = ports;
-  const selection = select(ports, request);
+  const { mirror, clock } = sync;
+  const selection = select(sync, request);
   const now = clock.now();
   return mirror.transaction(() => {
     const unfinished = resume ? mirror.schedule.jobs.unfinishedOf(selection) : null;
     const isFilled = mirror.filledAt() !== null;
     const few =
-      isFilled && callsOf(ports, mirror.schedule.jobs.count(selection), mirror.catalogue.products.count()) <= fewCalls;
+      isFilled && callsOf(sync, mirror.schedule.jobs.count(selection), mirror.catalogue.products.count()) <= fewCalls;
     const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
     // A walk under way has read its first pages before the request, so it begins again.
     const walkAgain = (kinds: readonly KindKey[]) => {
@@ -90,18 +91,17 @@ export function requestResync(
  * does not know all of them. `job_id`: counts only what is left of that job.
  */
 export function costOfResync(
-  ports: Sync,
+  sync: Sync,
   request: ResyncRequest,
   requests_per_second: number,
   { listed = null, job_id = null }: { readonly listed?: Listed; readonly job_id?: number | null } = {},
 ): ResyncCost {
-  const selection = select(ports, request);
-  const counted =
-    job_id === null ? ports.mirror.schedule.jobs.count(selection) : ports.mirror.schedule.jobs.left(job_id);
+  const selection = select(sync, request);
+  const counted = job_id === null ? sync.mirror.schedule.jobs.count(selection) : sync.mirror.schedule.jobs.left(job_id);
   const estimated_from = typeof listed === 'number' ? listed : null;
-  const products = Math.max(estimated_from ?? 0, ports.mirror.catalogue.products.count());
+  const products = Math.max(estimated_from ?? 0, sync.mirror.catalogue.products.count());
   const counts = estimated_from === null ? counted : estimated(selection, products);
-  const calls = callsOf(ports, counts, products);
+  const calls = callsOf(sync, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
   return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
 }
@@ -111,21 +111,25 @@ export function costOfResync(
  * or if the request needs no list.
  */
 export async function countListed(
-  ports: Sync & Pick<SyncPorts, 'upstream'>,
+  sync: Sync,
+  lane: LaneEntry,
   request: ResyncRequest,
   signal: AbortSignal,
 ): Promise<Listed> {
-  const { mirror, clock, policy, upstream } = ports;
+  const { mirror, clock, policy, upstream } = sync;
   const { primary } = walkKinds(policy.extent);
-  const walks = select(ports, request).kinds.some(({ resource }) => resource === primary.resource);
+  const walks = select(sync, request).kinds.some(({ resource }) => resource === primary.resource);
   if (mirror.filledAt() !== null || !walks) return null;
   const [[language], [currency]] = [policy.extent.languages, policy.extent.currencies];
   using patience = clock.deadline(countingMs, signal);
-  const reading = await upstream.productPage(1, language, currency, patience.signal).catch((error: unknown) => {
-    signal.throwIfAborted();
-    if (error instanceof DeadlineExceeded) return null;
-    throw error;
-  });
+  const reading = await upstream
+    .in(lane)
+    .productPage(1, language, currency, patience.signal)
+    .catch((error: unknown) => {
+      signal.throwIfAborted();
+      if (error instanceof DeadlineExceeded) return null;
+      throw error;
+    });
   return reading?.kind === 'read' ? (reading.value.total ?? 'unknown') : 'unknown';
 }
 
@@ -142,9 +146,9 @@ function callsOf({ policy }: Sync, counts: ReadonlyMap<string, number>, products
   return [...counts].reduce((sum, [resource, count]) => sum + count * (resource === 'products' ? pages : 1), 0);
 }
 
-function select(ports: Sync, request: ResyncRequest): RecordSelection {
-  const { mirror, policy } = ports;
-  refuseDates(ports, { from: request.from, to: request.to });
+function select(sync: Sync, request: ResyncRequest): RecordSelection {
+  const { mirror, policy } = sync;
+  refuseDates(sync, { from: request.from, to: request.to });
   const unknown = request.product_ids.filter((id) => !mirror.catalogue.products.isVisible(id));
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {
@@ -166,7 +170,7 @@ function select(ports: Sync, request: ResyncRequest): RecordSelection {
   }
   const asked = resyncResources.filter((name) => name !== 'products' && wants(name));
   const named = asked.flatMap((name) => perProduct.filter(({ resource }) => resources[resource].resync === name));
-  kinds.push(...withinDates(ports, request, named));
+  kinds.push(...withinDates(sync, request, named));
   // Walks are stored with product 0, so 0 selects them and nothing else.
   const product_ids = single ? [0, ...request.product_ids].sort((a, b) => a - b) : null;
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };

@@ -89,32 +89,32 @@ const longestWaitMs = 120_000;
  * transaction of the read.
  */
 export function settleKept(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   { sent_at, cadence, due }: { readonly sent_at: Instant; readonly cadence: number; readonly due: Due | null },
 ): Refreshed {
-  const { mirror } = ports;
+  const { mirror } = sync;
   mirror.schedule.records.progressed(record);
   mirror.schedule.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
   const waits = due !== null && due.at - sent_at <= longestWaitMs;
   if (record.job_id !== null && !waits) mirror.schedule.jobs.giveUp(record, record.job_id);
-  if (decidesAbsence(ports.policy, record)) noteThere(ports, record.product_id);
+  if (decidesAbsence(sync.policy, record)) noteThere(sync, record.product_id);
   return { kind: 'postponed' };
 }
 
 /** Plans when the record is due again. Called in the transaction that stores a read. */
-export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead): Refreshed {
+export function settleStored(sync: Sync, record: RecordFacts, read: StoredRead): Refreshed {
   const { sent_at, changed, body_hash, cadence } = read;
-  const now = ports.clock.now();
+  const now = sync.clock.now();
   // Meanwhile a check may have read the same record, or a failed order may have reported it.
-  const current = read.current ?? ports.mirror.schedule.records.find(record) ?? record;
+  const current = read.current ?? sync.mirror.schedule.records.find(record) ?? record;
   const overtaken = current.fetched_at !== record.fetched_at && !mayReplace(current.fetched_at, sent_at);
   if (overtaken) return { kind: 'stored', changed };
   const found = changeFound(current, read);
-  const shared = found === null ? 0 : noteSiblings(ports, current, { ...read, changed: found });
-  const volatility = read.teaches === 'nothing' ? null : learned(ports, current, read, shared);
-  const due = dueAfterStored(ports, record, read, volatility);
-  ports.mirror.schedule.records.fetched(record, {
+  const shared = found === null ? 0 : noteSiblings(sync, current, { ...read, changed: found });
+  const volatility = read.teaches === 'nothing' ? null : learned(sync, current, read, shared);
+  const due = dueAfterStored(sync, record, read, volatility);
+  sync.mirror.schedule.records.fetched(record, {
     sent_at,
     called_at: read.called_at ?? sent_at,
     changed,
@@ -129,8 +129,8 @@ export function settleStored(ports: Sync, record: RecordFacts, read: StoredRead)
   });
   // The product's trouble is over: its other records need not wait for a backoff of up to a day.
   if (record.failures > 0 && record.product_id !== 0)
-    ports.mirror.schedule.records.retryOfProduct(record.product_id, now);
-  if (decidesAbsence(ports.policy, record)) noteThere(ports, record.product_id);
+    sync.mirror.schedule.records.retryOfProduct(record.product_id, now);
+  if (decidesAbsence(sync.policy, record)) noteThere(sync, record.product_id);
   return { kind: 'stored', changed };
 }
 
@@ -155,13 +155,13 @@ function changeFound({ off_sale_at }: RecordFacts, read: StoredRead): boolean | 
 }
 
 function dueAfterStored(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   { sent_at, cadence, product }: StoredRead,
   volatility: Volatility | null,
 ): Due {
-  if (ports.policy.adaptive === null || product === undefined) return dueByCadence(record, sent_at, cadence);
-  return dueAfterRead(ports, record, { fetched_at: sent_at, cadence, product }, volatility ?? believed(record));
+  if (sync.policy.adaptive === null || product === undefined) return dueByCadence(record, sent_at, cadence);
+  return dueAfterRead(sync, record, { fetched_at: sent_at, cadence, product }, volatility ?? believed(record));
 }
 
 /**
@@ -169,7 +169,7 @@ function dueAfterStored(
  * reported by a failed order was already counted. `shared`: the probability that the change was shared with siblings.
  */
 function learned(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   { sent_at, changed, noticed = changed, product }: StoredRead,
   shared: number,
@@ -178,7 +178,7 @@ function learned(
   if (fetched_at === null || fetched_at >= sent_at) return null;
   if (told_at === null || told_at < fetched_at)
     return learnedWatched(
-      ports,
+      sync,
       record,
       { before_at: instant(fetched_at), at: sent_at, changed: noticed },
       product,
@@ -225,14 +225,14 @@ export function noteTold({ mirror }: Sync, record: RecordFacts, at: Instant): vo
  * Null: it can be used.
  */
 export function lostOf(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   reading: Extract<Reading<{ readonly unread?: Examples | undefined }>, { kind: 'read' | 'unchanged' }>,
 ): Extract<Refreshed, { kind: 'failed' }> | null {
   const by = { sent_at: reading.sent_at, isRead: record.fetched_at !== null };
   const unread = reading.kind === 'unchanged' ? undefined : reading.value.unread;
-  const lost = ports.evidence.judgeUnread(record, unread, by);
-  if (lost !== null) recordFailure(ports, record, { ...lost, final: true });
+  const lost = sync.evidence.judgeUnread(record, unread, by);
+  if (lost !== null) recordFailure(sync, record, { ...lost, final: true });
   return lost;
 }
 
@@ -244,18 +244,18 @@ const unknownReachMs = 60_000;
  * The old copy stays.
  */
 export async function settleFailure(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   reading: NoAnswer,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  if (reading.kind === 'throttled' && reading.rests !== undefined) return settleThrottled(ports, record, reading.rests);
+  if (reading.kind === 'throttled' && reading.rests !== undefined) return settleThrottled(sync, record, reading.rests);
   if (reading.kind === 'throttled' || reading.kind === 'unreachable') return { kind: 'postponed' };
-  const reach = reading.kind === 'refused' ? await ports.refusals.judge(record, reading, signal) : null;
+  const reach = reading.kind === 'refused' ? await sync.refusals.judge(record, reading, signal) : null;
   const to = reach?.to ?? 'record';
   if (to === 'key') return { kind: 'key-refused' };
   // The record was dropped with its path, unless the key could read it before.
-  if (to === 'path' && !ports.policy.extent.resources.has(record.resource)) return { kind: 'postponed' };
+  if (to === 'path' && !sync.policy.extent.resources.has(record.resource)) return { kind: 'postponed' };
   const { message } = reading;
   const isRefused = reading.kind === 'refused';
   // The first fill does not wait for records refused this way.
@@ -264,32 +264,32 @@ export async function settleFailure(
   // The service would give a wrong-range answer again, so a waiting resync does not wait for that.
   const final = isRefused || code === 'other-dates' || code === 'members-unreadable';
   const gone = isRefused && saysGone(reading);
-  if (to === 'unknown') recordFailure(ports, record, { code, message, final: false, again_ms: unknownReachMs });
-  else if (to === 'path') recordFailure(ports, record, { code, message, final, again_ms: withheldMs });
+  if (to === 'unknown') recordFailure(sync, record, { code, message, final: false, again_ms: unknownReachMs });
+  else if (to === 'path') recordFailure(sync, record, { code, message, final, again_ms: withheldMs });
   else if (!gone || record.product_id === 0) {
     const again = 'again_ms' in reading ? { again_ms: reading.again_ms } : {};
-    recordFailure(ports, record, { code, message, final, ...again });
+    recordFailure(sync, record, { code, message, final, ...again });
   } else
-    ports.mirror.transaction(() => {
+    sync.mirror.transaction(() => {
       const { job_id, product_id, due_reason: reason } = record;
       const answer = reading.status === 410 ? 'permanently-gone' : 'gone';
-      const isSaid = reach !== null && isAboutProduct(reach) && decidesAbsence(ports.policy, record);
-      const next = isSaid ? noteGone(ports, product_id, { answer, reason }) : null;
-      if (record.resource === 'availability') askItself(ports, product_id);
-      const decision = job_id === null ? 'there' : decideGone(ports, product_id, job_id);
-      if (decision === 'gone' && job_id !== null) ports.mirror.schedule.jobs.leaveOut(record, job_id);
-      recordFailure(ports, record, { code, message, final: decision !== 'waits', next });
+      const isSaid = reach !== null && isAboutProduct(reach) && decidesAbsence(sync.policy, record);
+      const next = isSaid ? noteGone(sync, product_id, { answer, reason }) : null;
+      if (record.resource === 'availability') askItself(sync, product_id);
+      const decision = job_id === null ? 'there' : decideGone(sync, product_id, job_id);
+      if (decision === 'gone' && job_id !== null) sync.mirror.schedule.jobs.leaveOut(record, job_id);
+      recordFailure(sync, record, { code, message, final: decision !== 'waits', next });
     });
   return { kind: 'failed', code, message };
 }
 
 /** Makes the own read due of a product whose dates are missing, unless it is asked again already. */
-function askItself(ports: Sync, product_id: number): void {
-  const { mirror, policy } = ports;
+function askItself(sync: Sync, product_id: number): void {
+  const { mirror, policy } = sync;
   const isAsked = mirror.schedule.records
     .ofProduct(product_id)
     .some((record) => decidesAbsence(policy, record) && record.failures > 0);
-  if (!isAsked) askOwnReads(ports, [product_id], 'sale-status-doubted');
+  if (!isAsked) askOwnReads(sync, [product_id], 'sale-status-doubted');
 }
 
 /**
@@ -297,11 +297,11 @@ function askItself(ports: Sync, product_id: number): void {
  * has failed, and neither a fill nor a resync waits for it.
  */
 function settleThrottled(
-  ports: Sync,
+  sync: Sync,
   record: RecordFacts,
   { until, alone }: { readonly until: Instant; readonly alone: boolean },
 ): Refreshed {
-  const { mirror, clock, chance } = ports;
+  const { mirror, clock, chance } = sync;
   const now = clock.now();
   // Until it is known whether the product or the service is throttled, no record waits for long.
   const left = Math.max(0, alone ? until - now : Math.min(until - now, restSpreadMs));
@@ -313,7 +313,7 @@ function settleThrottled(
     return { kind: 'postponed' };
   }
   const failure = { code: `${refusedCode}429`, message: 'the service throttles it while it answers for others' };
-  recordFailure(ports, record, { ...failure, final: true, again_ms });
+  recordFailure(sync, record, { ...failure, final: true, again_ms });
   return { kind: 'failed', ...failure };
 }
 

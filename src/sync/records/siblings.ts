@@ -24,17 +24,17 @@ interface AnsweredRead {
  * brings forward those of them that are now worth a call. Returns the probability that the change was shared with
  * siblings. `record`: as it was before the read. Called in the transaction of the read.
  */
-export function noteSiblings(ports: Sync, record: RecordFacts, read: AnsweredRead): number {
-  const { mirror, policy, siblings } = ports;
+export function noteSiblings(sync: Sync, record: RecordFacts, read: AnsweredRead): number {
+  const { mirror, policy, siblings } = sync;
   const { fetched_at } = record;
   const { sent_at: at, changed } = read;
   if (policy.adaptive === null || record.resource !== 'availability') return 0;
   if (fetched_at === null || fetched_at >= at) return 0;
   if (!changed && siblings.areQuiet()) return 0;
-  countEarly(ports, record, read);
+  countEarly(sync, record, read);
   const otherwise = 1 - stillTrue(believed(record), at - fetched_at);
   const others = new Map<number, RecordFacts>();
-  const groups = siblingGroups(ports, record).filter(({ name }) => changed || siblings.isOpen(name));
+  const groups = siblingGroups(sync, record).filter(({ name }) => changed || siblings.isOpen(name));
   const shared = groups.map(({ kind, id, name, subject }) => {
     const before = mirror.schedule.signals.of(subject);
     const othersReadAt = () => {
@@ -46,30 +46,30 @@ export function noteSiblings(ports: Sync, record: RecordFacts, read: AnsweredRea
     if (after.belief !== before) mirror.schedule.signals.save(subject, after.belief);
     return after.shared;
   });
-  for (const other of others.values()) bringForward(ports, other);
+  for (const other of others.values()) bringForward(sync, other);
   return either(shared);
 }
 
 /** Counts a read that was made before the record alone was worth one. */
-function countEarly(ports: Sync, record: RecordFacts, { sent_at, cadence, worth }: AnsweredRead): void {
+function countEarly(sync: Sync, record: RecordFacts, { sent_at, cadence, worth }: AnsweredRead): void {
   const fetched_at = instant(record.fetched_at ?? 0);
-  if (worth === undefined || record.due_reason !== 'likely-changed' || siblingJump(ports, record, fetched_at) === 0)
+  if (worth === undefined || record.due_reason !== 'likely-changed' || siblingJump(sync, record, fetched_at) === 0)
     return;
-  const alone = dueAfterRead(ports, record, { fetched_at, cadence, product: worth }, believed(record), 0);
-  ports.siblings.readEarly(sent_at - fetched_at, alone.at - fetched_at);
+  const alone = dueAfterRead(sync, record, { fetched_at, cadence, product: worth }, believed(record), 0);
+  sync.siblings.readEarly(sent_at - fetched_at, alone.at - fetched_at);
 }
 
-function bringForward(ports: Sync, record: RecordFacts): void {
-  const { mirror, clock, policy } = ports;
+function bringForward(sync: Sync, record: RecordFacts): void {
+  const { mirror, clock, policy } = sync;
   const waits = record.due_reason === 'likely-changed' || record.due_reason === 'cadence-elapsed';
   if (record.fetched_at === null || record.failures > 0 || !waits) return;
   const fetched_at = instant(record.fetched_at);
-  const shared = siblingJump(ports, record, fetched_at);
+  const shared = siblingJump(sync, record, fetched_at);
   if (shared === 0) return;
   const product = mirror.catalogue.products.find(record.product_id);
   if (product === null) return;
   const cadence = cadenceOfRecord(policy.of(product.category), record, product);
-  const due = dueAfterRead(ports, record, { fetched_at, cadence, product }, believed(record), shared);
+  const due = dueAfterRead(sync, record, { fetched_at, cadence, product }, believed(record), shared);
   const at = instant(Math.max(due.at, clock.now()));
   if (due.reason === 'likely-changed' && at < record.due_at) mirror.schedule.records.setDue(record, { ...due, at });
 }

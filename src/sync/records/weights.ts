@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../../clock.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import {
   addInterest,
@@ -12,9 +11,8 @@ import {
   windowInterest,
 } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
-import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import type { Policy } from './context.ts';
+import type { SyncFacts } from './context.ts';
 
 /** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
 export interface ProductWeight extends Interest {
@@ -31,18 +29,12 @@ export interface ProductWeight extends Interest {
   readonly weight: number;
 }
 
-interface WeightPorts {
-  readonly clock: Clock;
-  readonly policy: Policy;
-  readonly mirror: MirrorFacts;
-}
-
 /** The number of products between two turns of the event loop. */
 const slice = 200;
 
 /** Computes the weight of a product relative to the others. `among`: the last survey of the interest in all products. */
 export function weighProduct(
-  { mirror, clock, policy }: WeightPorts,
+  { mirror, clock, policy }: SyncFacts,
   { product_id, category }: { readonly product_id: number; readonly category: string | null },
   among: Pick<SurveyedInterest, 'products' | 'most' | 'split'>,
 ): ProductWeight {
@@ -83,13 +75,13 @@ export function weightOfRecord(
  * another.
  */
 export function weighing(
-  ports: WeightPorts,
+  sync: SyncFacts,
   among: SurveyedInterest,
 ): (record: RecordKey & { readonly category: string | null }) => number {
   let last: { readonly product_id: number; readonly weight: ProductWeight } | null = null;
   return (record) => {
     const { product_id } = record;
-    if (last?.product_id !== product_id) last = { product_id, weight: weighProduct(ports, record, among) };
+    if (last?.product_id !== product_id) last = { product_id, weight: weighProduct(sync, record, among) };
     return weightOfRecord(last.weight, record);
   };
 }
@@ -101,14 +93,14 @@ export const interestMemoryMs = 300 * 86_400_000;
 export const noDate = -1;
 
 /** Adds up the interest in all visible products. */
-export async function surveyInterest(ports: WeightPorts, signal: AbortSignal): Promise<SurveyedInterest> {
-  const { products } = ports.mirror.catalogue;
+export async function surveyInterest(sync: SyncFacts, signal: AbortSignal): Promise<SurveyedInterest> {
+  const { products } = sync.mirror.catalogue;
   const among = { products: products.count(), most: Number.MAX_VALUE };
   let [all, views, viewed, split] = [noInterest, 0, 0, [] as number[]];
   for (let after = -1; !signal.aborted; ) {
     const ids = products.idsAfter(after, slice);
     for (const product_id of ids) {
-      const product = weighProduct(ports, { product_id, category: null }, among);
+      const product = weighProduct(sync, { product_id, category: null }, among);
       all = addInterest(all, product.interest);
       split = addSplit(split, product.dated);
       views += product.views;

@@ -1,4 +1,3 @@
-import type { Clock } from '../../clock.ts';
 import { restOf } from '../../domain/budget/rests.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
@@ -12,7 +11,7 @@ import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
 import { leftOutIn } from '../../upstream/passing-members.ts';
 import { believed } from '../records/beliefs.ts';
-import type { Policy } from '../records/context.ts';
+import type { SyncFacts } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
 import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
@@ -144,18 +143,8 @@ export interface ExplainedUnread {
 }
 
 /** Explains one product; returns null if it is not mirrored. */
-export function explainProduct(
-  {
-    mirror,
-    clock,
-    policy,
-  }: {
-    readonly clock: Clock;
-    readonly policy: Policy;
-    readonly mirror: MirrorFacts;
-  },
-  product_id: number,
-): Explanation | null {
+export function explainProduct(facts: SyncFacts, product_id: number): Explanation | null {
+  const { mirror, clock, policy } = facts;
   const known = mirror.catalogue.products.find(product_id);
   const shown = mirror.catalogue.products.shown(product_id);
   if (known === null || shown === null) return null;
@@ -166,7 +155,7 @@ export function explainProduct(
     products: mirror.catalogue.products.count(),
     most: Number.MAX_VALUE,
   };
-  const { weight, windows, dated: _, ...weighed } = weighProduct({ mirror, clock, policy }, known, among);
+  const { weight, windows, dated: _, ...weighed } = weighProduct(facts, known, among);
   // A record of a place in a list that nothing requests is dropped when it is due, without a call.
   const read = mirror.schedule.records
     .ofProduct(product_id)

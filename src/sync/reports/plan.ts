@@ -11,7 +11,8 @@ import {
 } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
-import { type CatalogueFacts, catalogueOf, targetsOf } from '../records/counted.ts';
+import type { SyncFacts } from '../records/context.ts';
+import { catalogueOf, targetsOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
@@ -49,7 +50,7 @@ export interface Plan {
 }
 
 /** Makes the plan for the current catalogue and configuration. */
-export function makePlan(facts: CatalogueFacts): Plan {
+export function makePlan(facts: SyncFacts): Plan {
   const { policy, mirror } = facts;
   const catalogue = catalogueOf(facts);
   const lines = planOf(catalogue);
@@ -80,7 +81,7 @@ export function makePlan(facts: CatalogueFacts): Plan {
 }
 
 /** Returns the benefit of four numbers of calls: the cadences alone, and half, all and twice the extra calls. */
-function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan['buys'] {
+function buysOf({ mirror }: SyncFacts, needed: number, extra: number): Plan['buys'] {
   const surveyed = mirror.schedule.budget.demand();
   if (surveyed === null) return [];
   return (
@@ -96,14 +97,14 @@ function buysOf({ mirror }: CatalogueFacts, needed: number, extra: number): Plan
   });
 }
 
-function interestOf({ mirror }: CatalogueFacts): Plan['interest'] {
+function interestOf({ mirror }: SyncFacts): Plan['interest'] {
   const surveyed = mirror.schedule.budget.demand();
   if (surveyed === null) return null;
   const { views, viewed, greatest } = surveyed.interest;
   return { views, viewed, greatest };
 }
 
-function whatIf({ policy }: CatalogueFacts, catalogue: Catalogue): [string, Catalogue][] {
+function whatIf({ policy }: SyncFacts, catalogue: Catalogue): [string, Catalogue][] {
   const { cadence, daysPerRequest } = policy;
   const far = { ...cadence.availability, horizon: longHorizon };
   const further = windows(far, daysPerRequest);

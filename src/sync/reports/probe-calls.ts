@@ -8,11 +8,10 @@ import type { RawAnswer, RawReads } from '../../upstream/raw-reads.ts';
 /** The most calls that a probe makes, including repeated ones. */
 export const mostCalls = 40;
 
-export interface ProbePorts {
+/** The way of a probe to the service. */
+export interface ProbedService {
   readonly raw: RawReads;
   readonly clock: Clock;
-  /** The most calls a second, below the limiter's rate. */
-  readonly calls_a_second: number;
 }
 
 /** The longest pause that a probe waits for, in milliseconds; a longer one ends it. */
@@ -36,8 +35,8 @@ export interface ProbeCalls {
 }
 
 export function probeCalls(
-  { raw, clock, calls_a_second }: ProbePorts,
-  paths: AdapterProfile['paths'],
+  { raw, clock }: ProbedService,
+  { paths, calls_a_second }: { readonly paths: AdapterProfile['paths']; readonly calls_a_second: number },
   signal: AbortSignal,
   progressed: (calls: number, asking: string) => void,
 ): ProbeCalls {

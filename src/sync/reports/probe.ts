@@ -25,12 +25,14 @@ import type {
 import { addDays } from '../../domain/time/dates.ts';
 import { knownZone, venueToday } from '../../domain/time/venue.ts';
 import type { Members } from '../../domain/values/members.ts';
-import { type ProbeCalls, type ProbePorts, probeCalls } from './probe-calls.ts';
+import { type ProbeCalls, type ProbedService, probeCalls } from './probe-calls.ts';
 
 /** The assumptions, in the order of the report. */
 const assumptions = [...listAssumptions, ...readAssumptions, ...memberAssumptions, ...behaviourAssumptions];
 
 export interface ProbeSettings {
+  /** The most calls a second, below the limiter's rate. */
+  readonly calls_a_second: number;
   readonly paths: AdapterProfile['paths'];
   readonly first_page: number;
   readonly page_size: number;
@@ -62,16 +64,16 @@ export interface ProbeReport {
  * requests for things that do not exist. Stores nothing. Rejects with the signal's reason when it aborts.
  */
 export async function probeService(
-  ports: ProbePorts,
+  service: ProbedService,
   settings: ProbeSettings,
   signal: AbortSignal,
   progressed: (calls: number, asking: string) => void = () => undefined,
 ): Promise<ProbeReport> {
-  const calls = probeCalls(ports, settings.paths, signal, progressed);
+  const calls = probeCalls(service, settings, signal, progressed);
   const { ask } = calls;
-  const questions = questionsOf(settings, ports.clock);
+  const questions = questionsOf(settings, service.clock);
   const { list, ofProduct, dates } = questions;
-  const evidence = evidenceOf(calls, ports, settings);
+  const evidence = evidenceOf(calls, settings);
   const report = (refused: ProbeReport['unusable']): ProbeReport => {
     const judged = assumptions.map(({ name, believed, judge }) => {
       const { unusable, ...judgement } = judge(evidence);
@@ -165,8 +167,7 @@ function questionsOf({ page_size, languages, currencies }: ProbeSettings, clock:
 
 function evidenceOf(
   { exchanges, attempts }: ProbeCalls,
-  { calls_a_second }: ProbePorts,
-  { first_page, page_size, days_per_request, throttle_statuses, languages, currencies }: ProbeSettings,
+  { calls_a_second, first_page, page_size, days_per_request, throttle_statuses, languages, currencies }: ProbeSettings,
 ): ProbeEvidence {
   const [language = 'en', currency = 'EUR'] = [languages[0], currencies[0]];
   const asked = { first_page, page_size, days_per_request, throttle_statuses, language, currency, languages };

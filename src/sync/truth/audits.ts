@@ -10,7 +10,7 @@ import { auditPeriodMs } from '../../domain/truth/estimate.ts';
 import { findingsOf } from '../../domain/truth/finding.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { readAvailability } from '../reads/availability.ts';
-import type { Ports, Sync, SyncPorts } from '../records/context.ts';
+import { ReadLane, type Sync } from '../records/context.ts';
 import { catalogueOf } from '../records/counted.ts';
 import { surveyInterest, weighing } from '../records/weights.ts';
 
@@ -39,15 +39,15 @@ const lateMs = 600_000;
 const slice = 100;
 const dayMs = 86_400_000;
 
-export function auditsOf(ports: Ports): Audits {
-  const { mirror, clock, policy } = ports;
+export function auditsOf(sync: Sync): Audits {
+  const { mirror, clock, policy } = sync;
   const span = { from: 0, to: 0 };
   let drawn: Drawn[] = [];
   const isOver = () => clock.now() < span.from || clock.now() >= span.to;
 
   async function draw(signal: AbortSignal): Promise<void> {
     const from = clock.now();
-    const next = await drawnFrom(ports, { from, to: from + auditPeriodMs }, signal);
+    const next = await drawnFrom(sync, { from, to: from + auditPeriodMs }, signal);
     if (signal.aborted) return;
     drawn = next;
     Object.assign(span, { from, to: from + auditPeriodMs });
@@ -63,23 +63,23 @@ export function auditsOf(ports: Ports): Audits {
       if (isOver()) await draw(signal);
       for (let next = drawn[0]; next !== undefined && next.at <= clock.now() && !signal.aborted; next = drawn[0]) {
         drawn.shift();
-        if (clock.now() - next.at <= lateMs && mayAudit(ports.budget(), clock.now()))
-          await audit(ports, next.key, signal);
+        if (clock.now() - next.at <= lateMs && mayAudit(sync.budget(), clock.now()))
+          await audit(sync, next.key, signal);
       }
     },
   };
 }
 
 /** Draws records with instants of a span, in proportion to their share of shoppers' views; the earliest first. */
-async function drawnFrom(ports: Ports, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
-  const audits = planOf(catalogueOf(ports)).find(({ lane }) => lane === 'audit');
+async function drawnFrom(sync: Sync, span: { from: number; to: number }, signal: AbortSignal): Promise<Drawn[]> {
+  const audits = planOf(catalogueOf(sync)).find(({ lane }) => lane === 'audit');
   const reads = ((audits?.calls_per_day ?? 0) * (span.to - span.from)) / dayMs;
-  const weigh = weighing(ports, await surveyInterest(ports, signal));
+  const weigh = weighing(sync, await surveyInterest(sync, signal));
   let total = 0;
-  for await (const records of shown(ports, signal)) for (const record of records) total += weigh(record);
-  const { next } = drawAudits({ ...span, reads, total }, ports.chance);
+  for await (const records of shown(sync, signal)) for (const record of records) total += weigh(record);
+  const { next } = drawAudits({ ...span, reads, total }, sync.chance);
   const drawn: Drawn[] = [];
-  for await (const records of shown(ports, signal))
+  for await (const records of shown(sync, signal))
     for (const record of records) {
       const { resource, product_id, edition, part } = record;
       const key = { resource, product_id, edition, part };
@@ -104,8 +104,8 @@ async function* shown({ mirror }: Sync, signal: AbortSignal): AsyncGenerator<Ada
  * Reads a record, regardless of its schedule, and counts whether the mirror's copy was still up to date. The answer is
  * stored.
  */
-async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise<void> {
-  const { mirror, clock, policy } = ports;
+async function audit(sync: Sync, key: RecordKey, signal: AbortSignal): Promise<void> {
+  const { mirror, clock, policy } = sync;
   const record = mirror.schedule.records.find(key);
   const product = mirror.catalogue.products.find(key.product_id);
   const { extent, cadence } = policy.of(product?.category ?? null);
@@ -113,7 +113,7 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
   if (record?.fetched_at == null || product === null || window === undefined) return;
   // Shoppers see no dates of this product.
   if (mirror.checks.saleState(key.product_id) !== 'on-sale') return;
-  const outdated = await outdatedDates(ports, { ...record, due_reason: 'audit' }, signal);
+  const outdated = await outdatedDates(sync, { ...record, due_reason: 'audit' }, signal);
   if (outdated === null) return;
   const today = venueToday(product.timezone, clock.now()).earliest;
   const days = outdated === 'all' ? 'all' : outdated.map((date) => daysBetween(today, date));
@@ -129,16 +129,15 @@ async function audit(ports: Ports, key: RecordKey, signal: AbortSignal): Promise
  * not on sale or the answer is not believed yet; null: the answer does not show it.
  */
 async function outdatedDates(
-  { upstream, ...ports }: Ports,
+  sync: Sync,
   record: Parameters<typeof readAvailability>[1],
   signal: AbortSignal,
 ): Promise<readonly string[] | 'all' | null> {
-  const { mirror } = ports;
-  const commit: SyncPorts['commit'] = async (work) => mirror.transaction(work);
-  const own = { ...ports, upstream: upstream.in('audit'), progressed: () => undefined, commit };
-  const read = await readAvailability(own, record, { signal, commit });
+  const { mirror } = sync;
+  const lane = new ReadLane(sync, 'audit', async (work) => mirror.transaction(work));
+  const read = await readAvailability(lane, record, { signal });
   if (read.kind === 'refused') {
-    ports.refusals.judge(record, read, signal).catch(() => undefined);
+    sync.refusals.judge(record, read, signal).catch(() => undefined);
     return isGoneBy(read.status, mirror.catalogue.removals.one(record.product_id)) ? 'all' : null;
   }
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;

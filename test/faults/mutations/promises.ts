@@ -222,7 +222,7 @@ const kept: readonly Kept[] = [
         "if (!whole && this.#want !== null) return { kind: 'failed', code: 'half', message: 'the file is incomplete' };":
           '',
       },
-      sweepImageFiles: { 'removeFiles(ports, [file]);': '' },
+      'ImageFiles.sweep': { 'this.#remove([file]);': '' },
       judgeHead: { "if (status === 304 && known !== null) return { kind: 'unchanged', sent_at };": '' },
     },
   },
@@ -673,8 +673,8 @@ const kept: readonly Kept[] = [
       applyNotices: {
         'const known = notices.filter(({ product_id }) => mirror.catalogue.products.isVisible(product_id));':
           'const known = notices;',
-        "if (closing.length > 0) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');":
-          "if (closing.length > 1) askDecidingReads(ports, idsOf(closing), 'closure-unconfirmed');",
+        "if (closing.length > 0) askDecidingReads(sync, idsOf(closing), 'closure-unconfirmed');":
+          "if (closing.length > 1) askDecidingReads(sync, idsOf(closing), 'closure-unconfirmed');",
       },
     },
   },
@@ -713,7 +713,7 @@ const kept: readonly Kept[] = [
         'if (last === null || now - last <= policy.notifications.retries) return;':
           'if (last === null || now - last > policy.notifications.retries) return;',
       },
-      healGaps: { 'if (mended.length > 0) findClosed(ports);': '' },
+      healGaps: { 'if (mended.length > 0) findClosed(sync);': '' },
       applyNotices: {
         'if (known.length > 0) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());':
           'if (known.length > 1) mirror.schedule.records.notify(idsOf(known), delivery.received_at, clock.now());',

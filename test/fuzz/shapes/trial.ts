@@ -1,5 +1,4 @@
 import { parseExact } from '../../../src/domain/values/exact-json.ts';
-import { checkBeforeOrder } from '../../../src/sync/checks/check.ts';
 import type { CheckAnswer } from '../../../src/sync/checks/check-answer.ts';
 import { runSyncCycle } from '../../../src/sync/engine.ts';
 import { requestResync } from '../../../src/sync/records/resync.ts';
@@ -60,8 +59,8 @@ export async function liveThrough({ answer, path, value, scope }: Case): Promise
 
   const lines = log.lines().length;
   const change = replacing(harness, { answer, path, value, scope }, target);
-  requestResync(daemon.ports, { resources: [answered[answer].resync], product_ids: [], from: null, to: null });
-  await harness.drive(runSyncCycle(daemon.ports, 4, { job_id: null, signal: never }));
+  requestResync(daemon.sync, { resources: [answered[answer].resync], product_ids: [], from: null, to: null });
+  await harness.drive(runSyncCycle(daemon.sync, 4, { job_id: null, signal: never }));
 
   await harness.liveUntil(clock.now() + 2 * minute);
 
@@ -86,7 +85,7 @@ async function verdictOn(harness: VirtualHarness, path: string, target: Target):
   const ofSlot = path.startsWith('dates[].timeslots[].') ? { time } : {};
   const ofVariant = path.startsWith('dates[].timeslots[].variants[].') ? { variants: [{ variant_id, count: 1 }] } : {};
   const { checks } = harness.daemon;
-  const answer = await harness.drive(checkBeforeOrder(checks, { product_id, date, ...ofSlot, ...ofVariant }, never));
+  const answer = await harness.drive(checks.check({ product_id, date, ...ofSlot, ...ofVariant }, never));
   await harness.drive(checks.sharedReads.stored());
   return answer.verdict;
 }
@@ -186,13 +185,13 @@ export async function membersOfWorld(): Promise<Member[]> {
     }
     return lied(method, address, body);
   };
-  requestResync(harness.daemon.ports, {
+  requestResync(harness.daemon.sync, {
     resources: ['products', 'checkout', 'variants', 'availability'],
     product_ids: [],
     from: null,
     to: null,
   });
-  await harness.drive(runSyncCycle(harness.daemon.ports, 4, { job_id: null, signal: never }));
+  await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
   return [...paths].flatMap(([answer, found]) => {
     const { added = [] } = answered[answer] as { added?: readonly string[] };
     return [...new Set([...found, ...added])].map((path) => ({ answer, path }));

@@ -39,7 +39,7 @@ async function numberedHarness(products: number) {
   const now = systemClock.now();
   const numbered = numberAnswers(sandbox, now);
   const jobs = stack.use(await startJobs(testMachine({ log: testLog('warn').log }), testConfig(path, sandbox.url)));
-  const { ports, mirror } = jobs.daemon;
+  const { sync, mirror } = jobs.daemon;
   stack.use(jobs.daemon.schedule.start());
   stack.defer(jobs.stop);
   await jobs.run('pass');
@@ -53,7 +53,7 @@ async function numberedHarness(products: number) {
     path: mirror.path,
     windows,
     resync: async () => {
-      const { job_id } = requestResync(ports, { resources: resyncResources, product_ids: [], from: null, to: null });
+      const { job_id } = requestResync(sync, { resources: resyncResources, product_ids: [], from: null, to: null });
       do await jobs.run('pass');
       while (mirror.schedule.jobs.find(job_id)?.finished_at === null);
     },

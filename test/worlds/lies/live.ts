@@ -56,11 +56,11 @@ export async function liveCase(of: Case, daemon: Daemon): Promise<Outcome> {
       .toSorted((one, other) => roll(1, one.id, 'case') - roll(1, other.id, 'case')),
     at: (hours, act) => void acts.push({ at: start + hours * hour, act }),
     approve: () => {
-      const { mirror, ports } = harness.daemon;
-      for (const hold of mirror.evidence.holds()) if (isOpen(hold)) ports.evidence.decide(hold.subject, 'approved');
+      const { mirror, sync } = harness.daemon;
+      for (const hold of mirror.evidence.holds()) if (isOpen(hold)) sync.evidence.decide(hold.subject, 'approved');
     },
     sweep: () =>
-      void requestResync(harness.daemon.ports, { resources: resyncResources, product_ids: [], from: null, to: null }),
+      void requestResync(harness.daemon.sync, { resources: resyncResources, product_ids: [], from: null, to: null }),
   });
   for (const { at, act } of acts.toSorted((one, other) => one.at - other.at)) {
     await harness.liveUntil(at);

@@ -92,9 +92,9 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'what a kill leaves of image files is never swept away',
     edits: [
       {
-        file: 'src/daemon/images.ts',
-        is: 'sweep: () => logDirectoryFailure(ports.log, () => sweepImageFiles(filePorts)),',
-        was: 'sweep: async () => {},',
+        file: 'src/daemon/jobs.ts',
+        is: 'run: () => images.sweep() }',
+        was: 'run: async () => {} }',
       },
     ],
   },
