@@ -27,7 +27,7 @@ import { costOfResync, countListed, type ResyncRequest, requestResync } from '..
 import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
-import { listSubscriptions } from '../sync/subscriptions/list.ts';
+import { listSubscriptions } from '../sync/subscriptions/declared.ts';
 import type { Daemon } from './context.ts';
 import { pageMemory } from './page-memory.ts';
 import { probeThrough } from './probing.ts';

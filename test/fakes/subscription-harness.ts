@@ -8,11 +8,11 @@ import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts
 import { changeTypes } from '../../src/domain/push/subscription.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
-import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscriptions/work.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
+import { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
-import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
+import { Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
@@ -100,7 +100,8 @@ export async function subscriptionHarness(
   const paths = { ...defaultProfile.paths, subscription: path, reactivate: reactivate ? `${path}/reactivate` : null };
   const ports: SubscriptionPorts = {
     ...testSync({ mirror: test.mirror, clock, chance: () => 0.5, log: log.log }),
-    service: createSubscriptions({
+    service: new Subscriptions({
+      tell: null,
       asker: askerOver(http, { profile: { paths } }),
       limiter: { run: (call, signal) => call(signal) },
       profile: {
@@ -113,7 +114,7 @@ export async function subscriptionHarness(
       entropy: seededEntropy(1),
     }),
     addresses,
-    mayRotate: () => true,
+    watch: { mayPrune: () => true },
     settings: {
       declared,
       public_url,
@@ -122,11 +123,11 @@ export async function subscriptionHarness(
       rotate_every: 30 * 24 * 60 * minute,
       grace: 7 * 24 * 60 * minute,
     },
-    selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time' }),
+    selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time', answered: false }),
   };
   const failures: unknown[] = [];
   function start(over: SubscriptionPorts) {
-    const started = subscriptionWork(over);
+    const started = new SubscriptionWork(over);
     const job = subscriptionsJob(started);
     const failed = (error: unknown) => failures.push(error);
     return { work: started, schedule: testSchedule([job], { clock, signal: never, failed }) };

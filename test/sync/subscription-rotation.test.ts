@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
 import { overriding } from '../fakes/overriding.ts';
 import { public_url, type SubscriptionHarness, subscriptionHarness } from '../fakes/subscription-harness.ts';
 
@@ -39,15 +39,14 @@ function killable(
         announced: (...given) => around(() => addresses.announced(...given)),
       }),
       mirror: overriding(mirror, { transaction: (work) => around(() => mirror.transaction(work)) }),
-      service: {
-        ...service,
+      service: overriding(service, {
         put: async (...given) => {
           boundary();
           const outcome = await service.put(...given);
           boundary();
           return outcome;
         },
-      },
+      }),
     },
   };
 }

@@ -278,7 +278,7 @@ export class World implements AsyncDisposable {
     const { status } = await fetch(`${this.#publicUrl}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
       this.#asking -= 1;
     });
-    return { result: status === 404 ? 'passed' : 'failed', message: String(status) } as const;
+    return { result: status === 404 ? 'passed' : 'failed', message: String(status), answered: false } as const;
   }
 
   /** Takes a step, at which it may be killed. */

@@ -7,9 +7,9 @@ import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.t
 import { errorRate, type ReportCounts } from '../../domain/checks/error-rate.ts';
 import type { DeclaredFacts, FreshnessFacts, RecordFigures, StoredFacts } from '../../domain/conditions/facts.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
-import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
 import { notUnderstood } from '../../domain/push/notification.ts';
 import { isBroken } from '../../domain/push/subscription.ts';
+import { isWorthTelling } from '../../domain/push/subscription-step.ts';
 import { isMisuse } from '../../domain/sale/closure.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
 import { auditPeriodMs, type OutdatedShare, outdatedShare } from '../../domain/truth/estimate.ts';

@@ -723,9 +723,11 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A rotation that is killed between any two steps',
-    tests: ['domain/callback-epoch', 'inbox/addresses', 'sync/subscription-rotation'],
+    tests: ['domain/callback-epoch', 'domain/subscription-step', 'inbox/addresses', 'sync/subscription-rotation'],
     lines: {
-      rotationStep: { "if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };": '' },
+      subscriptionStep: {
+        "if (rotating && held?.address !== 'current') return { step: 'put', reason: 'rotation' };": '',
+      },
       standingOf: { "? 'grace' : 'dropped'": "? 'dropped' : 'grace'" },
       CallbackAddresses: { 'if (last !== undefined && last.announced_at === null) return last.epoch;': '' },
     },
