@@ -182,27 +182,3 @@ it('SECURITY.md says of every secret where it may come from, and of no other', (
     Object.entries(secretSources).map(([name, { key, variable }]) => [name, { key, variable }]),
   );
 });
-
-it('the top level holds what the card gives, and nothing else', () => {
-  const visible = readdirSync(root).filter(
-    (name) => !name.startsWith('.') && !['node_modules', 'dist', 'data'].includes(name),
-  );
-  expect(visible.sort()).toEqual(
-    [
-      'CHANGELOG.md',
-      'Dockerfile',
-      'LICENSE',
-      'README.md',
-      'SECURITY.md',
-      'config',
-      'docs',
-      'findings',
-      'package-lock.json',
-      'package.json',
-      'schema',
-      'src',
-      'test',
-      'tsconfig.json',
-    ].sort(),
-  );
-});

@@ -1,6 +1,5 @@
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
 import Database from 'better-sqlite3';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bytesOf } from '../../src/backup/make.ts';
@@ -8,7 +7,6 @@ import { readManifest } from '../../src/backup/manifest.ts';
 import { checkUpgrade } from '../../src/backup/try-upgrade.ts';
 import { backUpBeforeUpgrade, type UpgradeProgress, type UpgradeWatch, unwatched } from '../../src/backup/upgrade.ts';
 import { instant, systemClock, systemEntropy } from '../../src/clock.ts';
-import { upgradeOn } from '../../src/commands/terminal/upgrade-progress.ts';
 import type { Config } from '../../src/config/load.ts';
 import { backupsIn } from '../../src/files/backups.ts';
 import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
@@ -153,23 +151,6 @@ describe('before an upgrade', () => {
     await expect(backUp(configOf(test), { signal: stop.signal, show }).ended).rejects.toBe(stop.signal.reason);
     expect(backupsIn(test.backups)).toEqual([]);
     expect(versionOf(test.path)).toBeLessThan(schemaVersion(mirrorFile));
-  });
-
-  it('a terminal shows one line that is rewritten, and anything else none', async () => {
-    const on = async (isTTY: boolean) => {
-      const stderr = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY });
-      const told: string[] = [];
-      const watch = upgradeOn({ stderr, signal: unwatched.signal }, async (says) => void told.push(says));
-      await watch.show({ phase: 'backup', done: 3 * 2 ** 20, total: 12 * 2 ** 20 });
-      await watch.show({ phase: 'change' });
-      expect(told).toEqual([
-        'upgrade: 3.0 MiB of 12.0 MiB backed up, 25 %',
-        'upgrade: backup made, changing the schema',
-      ]);
-      return stderr.read() as string | null;
-    };
-    expect((await on(true))?.split('\r\u001b[K')).toHaveLength(3);
-    expect(await on(false)).toBeNull();
   });
 });
 

@@ -12,22 +12,6 @@ import { someOf } from '../fakes/thorough.ts';
  * found on the pages: one without a test here fails the last one.
  */
 
-/** A function of the page: returns the words of an element that stand on two lines. */
-const brokenWords = `(element) => {
-  const broken = [];
-  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  while (nodes.nextNode()) {
-    const node = nodes.currentNode;
-    for (const { index, 0: word } of node.data.matchAll(/[^\\s-]+/g)) {
-      const range = document.createRange();
-      range.setStart(node, index);
-      range.setEnd(node, index + word.length);
-      if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) broken.push(word);
-    }
-  }
-  return broken;
-}`;
-
 describe('the shop and the page, by mouse and keyboard', needs('chromium'), () => {
   const stack = new AsyncDisposableStack();
   let demo: DemoShop;
@@ -259,24 +243,6 @@ describe('the shop and the page, by mouse and keyboard', needs('chromium'), () =
       await person.open(at('/product'));
       await person.type('input[type=search]', 'xyzzyq');
       await person.click('Find', 'No product matches “xyzzyq”', heading('No product matches “xyzzyq”'));
-    });
-
-    it('its last changes are sentences that break inside no word, on a phone either', async () => {
-      await tab.screen('phone');
-      await person.open(at('/?refresh=off'));
-      const section = `[...document.querySelectorAll('section')].find((each) => each.querySelector('h2')?.textContent === 'Last changes')`;
-      const sentences = await tab.value<string[]>(
-        `[...${section}.querySelectorAll('.said')].map((each) => each.textContent)`,
-      );
-      expect(sentences.length).toBeGreaterThan(3);
-      expect(sentences.filter((each) => /[{}_]|^Product \d/.test(each) || !each.endsWith('.'))).toEqual([]);
-      expect(await tab.value(`(${brokenWords})(${section})`)).toEqual([]);
-      // Control: words that may break anywhere do.
-      await tab.value(
-        `new Promise((resolve) => { ${section}.style.wordBreak = 'break-all'; requestAnimationFrame(resolve); })`,
-      );
-      expect(await tab.value<string[]>(`(${brokenWords})(${section})`)).not.toEqual([]);
-      await tab.screen('desk');
     });
 
     it('a resync is chosen, priced and started', async () => {

@@ -10,23 +10,6 @@ import { configText, problemsOf, refusalOf } from './check.ts';
 
 const fixture = new URL('../fixtures/ten-mistakes.yaml', import.meta.url).pathname;
 
-test('a file with ten mistakes is refused with ten lines, each with its line, key, finding and expectation', () => {
-  const refusal = refusalOf(() => loadConfig({ file: fixture, env: {} }));
-  expect(refusal).toMatchObject({ code: 'configuration', exitCode: 78, message: `${fixture} has 10 problems:` });
-  expect(refusal?.details).toEqual([
-    'line 3: service.base_url: "https://api.example.com/v2" has more than a host; expected the address alone, and paths in service.profile.paths',
-    'line 4: service.api_key: a secret is never a value in this file; expected the name of its file in service.api_key_file or CATALOGUED_API_KEY',
-    'line 5: service.languages[0]: found "EN"; expected a language code of two lower case letters, like en',
-    'line 6: service.currencies: found a list; expected each currency once',
-    'line 8: cadence.images: "20d" is longer than the hard limit; expected at most 14d',
-    'line 9: cadence.product: unknown key; did you mean cadence.products?',
-    'line 11: cadence.availability.near.days: 40 is too far ahead; expected fewer than middle.days (31)',
-    'line 13: budget.requests_per_second: found 0; expected more than 0 calls a second',
-    'line 16: mirror.state_dir: "data/../data" is the mirror\'s directory, where storefronts may read; expected one of its own',
-    'line 20: subscriptions[0].entities: is not allowed with products_i_sell, where the service keeps the list; expected none',
-  ]);
-});
-
 test('every mistake of the fixture is marked in it, on the line that is named', () => {
   const marked = readFileSync(fixture, 'utf8')
     .split('\n')

@@ -82,33 +82,6 @@ describe('the stretches of a date', () => {
       { numRuns: 25 },
     );
   });
-
-  it('are as few as there are different ones', () => {
-    const form = formOf(slot(540, 900), slot(600, 900), slot(660, 1200));
-    expect(stretchesOf(form, types)).toMatchObject([
-      { from: -1, until: 600, lowest_price: 900, max_tickets: 5, availability: 15, counted_until: 540 },
-      { from: 600, until: 660, lowest_price: 1200, max_tickets: 5, availability: 5, counted_until: 660 },
-      { from: 660, until: 1440, state: 'not_on_sale', lowest_price: null, max_tickets: null, availability: null },
-    ]);
-    expect(
-      stretchesOf(
-        [
-          null,
-          null,
-          [
-            [540, null, [[1, 5, 900]]],
-            [600, null, [[1, 5, 900]]],
-          ],
-        ],
-        types,
-      ),
-    ).toMatchObject([
-      { from: -1, until: 600, state: 'available' },
-      { from: 600, until: 1440, state: 'not_on_sale' },
-    ]);
-    expect(stretchesOf(formOf(slot(-1, 900)), types)).toMatchObject([{ from: -1, until: 1440 }]);
-    expect(stretchesOf(undefined, types)).toMatchObject([{ from: -1, until: 1440, state: 'sold_out' }]);
-  });
 });
 
 describe("the venue's clock", () => {

@@ -17,8 +17,6 @@ import {
   searchedTables,
 } from '../../src/mirror/rows/capture.ts';
 import { type PublishedPage, RowPages } from '../../src/mirror/rows/pages.ts';
-import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
@@ -260,19 +258,6 @@ test('without the key there is no trigger and no note of a row; switched off, th
   await expect(at.follow()).rejects.toThrow();
   expect(found('shown')).toEqual([4 * publishedTables.length, 1]);
   expect(found('none')).toEqual([0, 0]);
-});
-
-test('no trigger stands in a file, where every reader would parse it, and each connection that writes one makes all of them', async () => {
-  await using at = await stage(1);
-  await at.follow();
-  for (const path of [at.mirror, at.copy]) {
-    const db = openForWriting(path, mirrorFile);
-    const triggers = (schema: string) =>
-      db.prepare(`SELECT count(*) FROM ${schema} WHERE type = 'trigger'`).pluck().get();
-    expect(triggers('sqlite_schema')).toBe(0);
-    expect(triggers('sqlite_temp_schema')).toBeGreaterThan(20);
-    db.close();
-  }
 });
 
 test('all that the views and searches read is published', () => {

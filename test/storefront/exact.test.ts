@@ -148,24 +148,6 @@ describe('product_search', () => {
     expect(expected().size).toBe(12);
   });
 
-  it('survives VACUUM', () => {
-    using test = testMirror();
-    storeExperience(test, 2, 'Harness of the Second', Date.now());
-    putProducts(
-      test,
-      [1, 2, 3].map((id) => productOf(id, { venue_id: id, document: JSON.stringify({ venue: { name: 'Harness' } }) })),
-    );
-    const db = new Database(test.path);
-    const found = () =>
-      db.prepare("SELECT rowid, product_id FROM product_search WHERE product_search MATCH 'second'").all();
-    const before = found();
-    expect(before).toMatchObject([{ product_id: 2 }]);
-    db.exec('DELETE FROM _product_text WHERE product_id = 1; VACUUM');
-    expect(found()).toEqual(before);
-    db.close();
-    entriesOf(test.path);
-  });
-
   it('answers the examples of the documents in an old SQLite', needs('python3'), () => {
     using test = testMirror();
     putProducts(test, [productOf(1)]);

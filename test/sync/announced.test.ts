@@ -1,12 +1,10 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
-import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { DeliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -107,18 +105,3 @@ it.each(['flag', 'refuse'] as const)(
     expect(harness.explain(product.id).closures).toMatchObject([{ confirmed_at: expect.any(Number) }]);
   },
 );
-
-it('explain counts a retry as one call, and not as two thousand a day', async () => {
-  await using harness = await filledHarness({ lean: true, products: 3 });
-  const [id = 0] = harness.products();
-  const calls = () => explainProduct(harness.daemon.sync, id)?.calls_per_day ?? 0;
-  const before = calls();
-  const { mirror } = harness.daemon;
-  const { records } = mirror.schedule;
-  const at = harness.clock.now();
-  const due = { at: instant(at + 30_000), reason: 'retry' } as const;
-  mirror.transaction(() => {
-    for (const record of records.ofProduct(id)) records.failed(record, { at, text: 'reset: no answer', due });
-  });
-  expect(calls()).toBeLessThan(1.5 * before);
-});

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findProducts } from '../../src/sync/reads/find-products.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
-import { otherWriter } from '../fakes/other-writer.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;
@@ -54,21 +53,6 @@ describe('a product that is not mirrored, and asked for by name', () => {
       await expect(asked).rejects.toMatchObject({ code: 'not-answered', exitCode: 69 });
     }
     expect(() => harness.explain(id)).toThrow('finds nothing');
-  });
-
-  it('is told of where its file cannot be written (75), and mirrored once it can', async () => {
-    const { harness, id } = await withoutOne();
-    await using _ = harness;
-    const late = harness.sandbox.world.find(id);
-    if (late !== null) late.withdrawn = false;
-    harness.daemon.writer.serve();
-    const other = otherWriter(harness.daemon.config.mirror.path);
-    other.exec('BEGIN IMMEDIATE');
-    await expect(harness.drive(find(harness, id))).rejects.toMatchObject({ code: 'locked', exitCode: 75 });
-    other.exec('ROLLBACK');
-    other.close();
-    await harness.drive(find(harness, id));
-    expect(harness.products().includes(id)).toBe(true);
   });
 
   it.each([

@@ -477,22 +477,6 @@ describe('a 429 about one product with an hour of Retry-After', () => {
     expect(sent).toHaveLength(2);
   });
 
-  test('of maintenance (503) is tested by one call after a minute, and kept to its end if that is refused too', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { call, sent, minutes } = about(t);
-    void call(1);
-    await t.clock.advance(0);
-    sent[0]?.end(asks(t, hour, 503));
-    for (const product of [2, 3]) void call(product);
-    await t.clock.advance(minute + second);
-    sent[1]?.end(asks(t, hour, 503));
-    await t.clock.advance(hour - second);
-    expect(minutes()).toEqual([[1, 0], [2, 1]]); // biome-ignore format: a table
-    await t.clock.advance(2 * second);
-    expect(sent).toHaveLength(3);
-  });
-
   test('goes on after a kill in the middle of a try: the next one comes in its time', async () => {
     const kept: Parameters<LimiterOptions['throttled']>[0][] = [];
     const { t, call } = await told({ throttled: (learned) => kept.push(learned) });
