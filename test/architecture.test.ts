@@ -250,7 +250,7 @@ const doors: Record<string, RegExp> = {
   commander: /^commands\/.*\.ts$/,
   // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
   zod: /^(config\/.*|backup\/manifest|admin\/(api(\/[a-z-]+)?|openapi|request))\.ts$/,
-  '@orama/stemmers': /^mirror\/catalogue\/search\/stems\.ts$/,
+  '@orama/stemmers': /^mirror\/catalogue\/search-stems\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };
 

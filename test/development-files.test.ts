@@ -10,7 +10,7 @@ import { openFollowed } from '../src/follow/followed-file.ts';
 import { follow } from '../src/follow/follower.ts';
 import type { RowSource } from '../src/follow/source.ts';
 import { openInbox } from '../src/inbox/inbox.ts';
-import { rowPages } from '../src/mirror/rows/pages.ts';
+import { RowPages } from '../src/mirror/rows/pages.ts';
 import { wasOurs } from '../src/sqlite/file.ts';
 import { publishCopy } from '../src/sqlite/published-copy.ts';
 import { host } from './backup/hosts.ts';
@@ -97,7 +97,7 @@ describe('a follower', () => {
     after: async (question) => {
       const db = new Database(path, { readonly: true });
       try {
-        return { ...rowPages(db).after({ ...question, limit: 300 }), published_at: 1 };
+        return { ...new RowPages(db).after({ ...question, limit: 300 }), published_at: 1 };
       } finally {
         db.close();
       }

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ import { systemClock } from '../src/clock.ts';
 import { startDaemon } from '../src/daemon/daemon.ts';
 import { notFailing } from '../src/domain/files/failing.ts';
 import { openMirrorForReading } from '../src/mirror/sql/files.ts';
-import { Attempts } from '../src/mirror/status/attempts.ts';
+import { Attempts } from '../src/mirror/status/outcomes.ts';
 import { keepSnapshots } from '../src/snapshot/snapshot.ts';
 import { publishCopy, temporaryName } from '../src/sqlite/published-copy.ts';
 import { needs } from './fakes/needs.ts';
@@ -57,6 +57,26 @@ print(db.execute("SELECT count(*) FROM policies").fetchone()[0], db.execute("PRA
       expect(said.trim()).toBe('40 delete False');
     },
   );
+});
+
+it('a copy that fails leaves the last one, and no other file', () => {
+  using test = testMirror();
+  using place = temporaryDirectory();
+  const copy = join(place.path, 'mirror.db');
+  const amend = () => {
+    throw new Error('no more');
+  };
+  publishCopy(test.path, copy, temporaryName(copy, 1));
+  expect(() => publishCopy(test.path, copy, temporaryName(copy, 2), { amend })).toThrow('no more');
+  expect(readdirSync(place.path)).toEqual(['mirror.db']);
+});
+
+it('a copy is never made over the mirror, whatever the path that leads to it', () => {
+  using test = testMirror();
+  using place = temporaryDirectory();
+  symlinkSync(dirname(test.path), join(place.path, 'link'));
+  for (const path of [test.path, join(place.path, 'link', basename(test.path))])
+    expect(() => publishCopy(test.path, path, temporaryName(path, 1))).toThrow('itself by another name');
 });
 
 /** Makes copies in a process that is killed each time when so much of one is written; returns how often what has the final name is not whole. */

@@ -186,7 +186,7 @@ describe('work that meets a full disk', () => {
     });
   });
 
-  it('is written soon: of what has one name, the last', async () => {
+  it('is written soon: all of it, and of what has one name, the last', async () => {
     const { writer, codes, pass } = testStorage();
     writer.serve();
     const written: number[] = [];
@@ -197,10 +197,11 @@ describe('work that meets a full disk', () => {
     codes.mirror = 'SQLITE_FULL';
     writer.soon('budget', write(1));
     writer.soon('budget', write(2));
+    writer.soon('clock', write(3));
     await pass(10_000);
     codes.mirror = null;
     await pass(31_000);
-    expect(written).toEqual([2]);
+    expect(written).toEqual([2, 3]);
   });
 });
 

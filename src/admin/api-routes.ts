@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CataloguedError } from '../errors.ts';
 import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
-import { FeedReplaced } from '../mirror/changes/change-feed.ts';
+import { FeedReplaced } from '../mirror/changes/changes.ts';
 import type { Operation } from './api/operation.ts';
 import { type Answering, type Answers, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';

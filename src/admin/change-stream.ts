@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { type ChangeFeed, changeJson } from '../mirror/changes/change-feed.ts';
+import { type ChangeFeed, changeJson } from '../mirror/changes/changes.ts';
 import type { InterfaceRoom } from './listening.ts';
 
 export interface ChangeStreamOptions {

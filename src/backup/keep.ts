@@ -7,7 +7,7 @@ import { wallClock } from '../domain/time/wall-clock.ts';
 import { backupsIn } from '../files/backups.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
-import type { Attempts } from '../mirror/status/attempts.ts';
+import type { Attempts } from '../mirror/status/outcomes.ts';
 import { version } from '../package.ts';
 import { lastDrill } from './drill.ts';
 import { drillInChild, makeInChild } from './in-child.ts';

@@ -4,7 +4,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { backupName, inboxCopy, manifestOf, mirrorCopy } from '../files/backups.ts';
 import { megabytes } from '../format.ts';
 import { removeAppliedBodies } from '../inbox/byte-budget.ts';
-import { readOwnRow } from '../mirror/own-row.ts';
+import { readOwnRow } from '../mirror/claim.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { isWithoutRoom } from '../sqlite/fault.ts';
 import { noteOf } from '../sqlite/identity.ts';

@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import type { Cursor } from '../domain/changes/change-cursor.ts';
 import { printable } from '../format.ts';
-import { type ChangeFeed, changeFeed, changeJson, type FeedChange } from '../mirror/changes/change-feed.ts';
+import { ChangeFeed, changeJson, type FeedChange } from '../mirror/changes/changes.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/file.ts';
 import { readsOf } from '../sqlite/statements.ts';
@@ -130,7 +130,7 @@ function openFeed(path: string): OpenFeed {
   const opened = fileAt(path);
   const db = openMirrorForReading(path);
   return {
-    feed: changeFeed(readsOf(db)),
+    feed: new ChangeFeed(readsOf(db)),
     version: () => Number(db.pragma('data_version', { simple: true })),
     replaced: () => {
       const now = fileAt(path);

@@ -44,7 +44,8 @@ export function explainCommand(io: Io): Command {
     .action((product_id: number, options: { json?: boolean; date?: string }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const facts = { mirror, clock: systemClock, policy: policyOf(config, mirror.schedule.offers.offers) };
+      const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
+      const facts = { mirror, clock: systemClock, policy };
       const found = explainProduct(facts, product_id);
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
+import type { Resource } from '../domain/schedule/resources.ts';
 import { counted, duration, number } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
@@ -27,7 +28,8 @@ export function planCommand(io: Io): Command {
     .action((options: { declaration?: boolean; json?: boolean }, command: Command) => {
       const { config } = configurationFor(io, command);
       using mirror = openMirrorFacts(config.mirror.path);
-      const plan = makePlan({ mirror, clock: systemClock, policy: policyOf(config, mirror.schedule.offers.offers) });
+      const offers = (resource: Resource) => mirror.schedule.offers.offers(resource);
+      const plan = makePlan({ mirror, clock: systemClock, policy: policyOf(config, offers) });
       if (options.declaration) {
         const { service, cadence, subscriptions, receiver } = config;
         const settings = {
@@ -36,7 +38,7 @@ export function planCommand(io: Io): Command {
           subscriptions: subscriptions.length,
           public_url: receiver.public_url,
         };
-        const endpoints = declarationOf(settings, plan, mirror.schedule.offers.offers);
+        const endpoints = declarationOf(settings, plan, offers);
         io.stdout.write(
           options.json
             ? `${JSON.stringify({ endpoints }, null, 2)}\n`

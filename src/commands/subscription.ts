@@ -7,8 +7,8 @@ import { settingsOf } from '../daemon/subscriptions.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { duration, number, printable, short } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
-import type { Attempt } from '../sync/subscriptions/attempts.ts';
-import { type ListedSubscription, listSubscriptions, type SubscriptionList } from '../sync/subscriptions/list.ts';
+import { listSubscriptions } from '../sync/subscriptions/declared.ts';
+import type { Attempt } from '../sync/subscriptions/one.ts';
 import type { Application, Comparison, SubscriptionWork } from '../sync/subscriptions/work.ts';
 import { daemonOrHere } from './daemon-or-here.ts';
 import { configurationFor } from './setup.ts';
@@ -164,7 +164,7 @@ function requireAnswers(attempts: readonly Attempt[]): void {
 }
 
 function renderList(
-  { subscriptions, waiting, uncovered }: SubscriptionList,
+  { subscriptions, waiting, uncovered }: Answer<'GET /v1/subscriptions'>,
   { now, width }: { readonly now: number; readonly width: number },
 ): string {
   const rows = subscriptions.map((each) => listRow(each, now));
@@ -198,7 +198,7 @@ function renderList(
   return `${lines.join('\n')}\n`;
 }
 
-function listRow(each: ListedSubscription, now: number): string[] {
+function listRow(each: Answer<'GET /v1/subscriptions'>['subscriptions'][number], now: number): string[] {
   const { subscription_id, declared_id, type, entities, covered_products, status, trust, differences } = each;
   const ago = (at: number | null) => (at === null ? '-' : `${duration(now - at)} ago`);
   return [

@@ -14,9 +14,9 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
 import { ShownReads } from '../mirror/catalogue/product-reads.ts';
-import { changeFeed } from '../mirror/changes/change-feed.ts';
-import { mirrorFacts } from '../mirror/reading.ts';
-import { rowPages } from '../mirror/rows/pages.ts';
+import { ChangeFeed } from '../mirror/changes/changes.ts';
+import { ShownFacts } from '../mirror/reading.ts';
+import { RowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
@@ -27,7 +27,7 @@ import { costOfResync, countListed, type ResyncRequest, requestResync } from '..
 import { explainProduct } from '../sync/reports/explain.ts';
 import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
-import { listSubscriptions } from '../sync/subscriptions/list.ts';
+import { listSubscriptions } from '../sync/subscriptions/declared.ts';
 import type { Daemon } from './context.ts';
 import { pageMemory } from './page-memory.ts';
 import { probeThrough } from './probing.ts';
@@ -74,11 +74,11 @@ export function answersOf(
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
-  const facts = mirrorFacts(reader);
   const reads = readsOf(reader);
+  const facts = new ShownFacts(reads);
   const shown = new ShownReads(reads);
-  const feed = changeFeed(reads);
-  const pages = rowPages(reader);
+  const feed = new ChangeFeed(reads);
+  const pages = new RowPages(reader);
   /**
    * Waits until the newest changes are published. A caller learns nothing that another instance, which continues from
    * the published state, would not know.
@@ -129,8 +129,8 @@ export function answersOf(
       if (trouble !== null && sync.clock.now() - trouble.since >= unwritableMs) return false;
       return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
-    changes: { feed, clock: sync.clock, onChanges: mirror.onChanges },
-    copyRows: rowCopies(daemon, pages.refuseUnpublished, published),
+    changes: { feed, clock: sync.clock, onChanges: (listener) => mirror.onChanges(listener) },
+    copyRows: rowCopies(daemon, () => pages.refuseUnpublished(), published),
     reads: {
       represent: async (call) => {
         if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);

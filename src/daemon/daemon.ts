@@ -7,7 +7,7 @@ import { failingOf, type OperationKind } from '../domain/conditions/outcome.ts';
 import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
 import { counted } from '../format.ts';
-import { Attempts } from '../mirror/status/attempts.ts';
+import { Attempts } from '../mirror/status/outcomes.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { whyWaiting } from '../status/daemon-status.ts';
 import { statusLine } from '../status/status-line.ts';

@@ -6,7 +6,7 @@ import type { MachineZones } from '../files/zone-files.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
-import type { SubscriptionPorts } from '../sync/subscriptions/declared.ts';
+import type { SubscriptionPorts } from '../sync/subscriptions/one.ts';
 import { type HoldFiles, holdFiles } from './locks.ts';
 
 /** The disk. An absent function means the disk's own answer. */

@@ -62,7 +62,7 @@ export async function openMirroring(
   const zones = stack.use(new ZoneFiles(machine.zones, { mirror, clock, log }));
   const service = connectService(stack, machine, loaded, { ...opened, writer }, sharing);
   const { upstream, probe, limiter, serviceClock } = service;
-  const policy = policyOf(config, mirror.schedule.offers.offers);
+  const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
   const sync = createSync(
     { upstream, mirror, clock, chance, entropy, log, policy, budget: () => limiter.learned() },
     probe,

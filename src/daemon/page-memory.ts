@@ -1,6 +1,6 @@
 import { listedAtMost, memoryMs, type PageMemory } from '../admin/page/memory.ts';
 import { instant } from '../clock.ts';
-import type { ChangeFeed, FeedChange } from '../mirror/changes/change-feed.ts';
+import type { ChangeFeed, FeedChange } from '../mirror/changes/changes.ts';
 import type { Mirroring } from './mirroring.ts';
 
 /** Reads the data that the page shows in addition to the status. Leaves out data of a file that is lost or damaged. */

@@ -2,7 +2,7 @@ import type { Config } from '../config/load.ts';
 import { mostTimes } from '../domain/budget/extra-calls.ts';
 import { windows } from '../domain/catalogue/availability.ts';
 import { type Resource, resourceNames, resources } from '../domain/schedule/resources.ts';
-import type { StaleAfter } from '../mirror/schedule/stale.ts';
+import type { StaleAfter } from '../mirror/schedule/targets.ts';
 import type { Policy, ProductPolicy } from '../sync/records/context.ts';
 
 type Category = Config['categories'][number];

@@ -1,7 +1,7 @@
 import { listedAtMost } from '../admin/page/memory.ts';
 import type { ProductView } from '../admin/page/product.ts';
 import type { ShownReads } from '../mirror/catalogue/product-reads.ts';
-import type { ChangeFeed } from '../mirror/changes/change-feed.ts';
+import type { ChangeFeed } from '../mirror/changes/changes.ts';
 import type { Sync } from '../sync/records/context.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
 

@@ -1,8 +1,7 @@
 import { backupStatus } from '../backup/keep.ts';
 import type { Instant } from '../clock.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { StatusReader } from '../mirror/status/reader.ts';
-import { type CountedStatus, statusOf } from '../mirror/status/status.ts';
+import { type CountedStatus, StatusReader, StatusReads } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
 import type { Daemon } from './context.ts';
@@ -22,11 +21,11 @@ export function mirrorCounts({ mirror, files, sync }: Mirroring): MirrorCounts &
   const reader = stack.adopt(openMirrorForReading(mirror.path), (db) => {
     db.close();
   });
-  const shown = statusOf(reader);
+  const shown = new StatusReads(reader);
   const thread = stack.use(new StatusReader(mirror.path));
   // A reader that opens the path now would find no mirror, or another one. The connection that is still open shows the
   // mirrored data.
-  const ifLost = async (now: Instant) => (files.isWell('mirror') ? null : { ...shown(now), as_of: now });
+  const ifLost = async (now: Instant) => (files.isWell('mirror') ? null : { ...shown.read(now), as_of: now });
   const atNow = async (ask: (now: Instant) => Promise<CountedStatus>) => {
     const now = sync.clock.now();
     return (await ifLost(now)) ?? (await ask(now));

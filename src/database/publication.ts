@@ -1,6 +1,6 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { newestChange, newestNumber } from '../mirror/rows/capture.ts';
-import { rowPages } from '../mirror/rows/pages.ts';
+import { RowPages } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import { type Postgres, quoted, type Statements } from './connect.ts';
@@ -55,7 +55,7 @@ export function publicationOf(options: PublicationOptions): Publication {
   );
   const goingOn = (from: Published) =>
     from.origin === begun?.origin && from.state === begun.state ? { ...from, ...noted.get() } : from;
-  const changes = { schema, pages: rowPages(db), shapes: shapesOf(db) };
+  const changes = { schema, pages: new RowPages(db), shapes: shapesOf(db) };
   let last: Published | null = null;
   let counted_at = Number.NEGATIVE_INFINITY;
   return {

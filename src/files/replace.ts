@@ -1,7 +1,7 @@
 import { chmodSync, constants, copyFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { inboxFile } from '../inbox/inbox.ts';
-import { changeReads } from '../mirror/changes/changes.ts';
+import { ChangeReads } from '../mirror/changes/changes.ts';
 import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
 import { isOfDevelopment } from '../sqlite/development.ts';
 import { noteOf } from '../sqlite/identity.ts';
@@ -59,7 +59,7 @@ export interface FeedNumbers {
 /** Returns the highest change numbers, from the files that can still be read. */
 export function feedNumbers({ path, inbox_path }: { readonly path: string; readonly inbox_path: string }): FeedNumbers {
   const ceiling = asked(inbox_path, (db) => db.prepare<[], number>('SELECT feed_ceiling FROM inbox').pluck().get());
-  const seen = asked(path, (db) => changeReads(readsOf(db)).newest()) ?? 0;
+  const seen = asked(path, (db) => new ChangeReads(readsOf(db)).newest()) ?? 0;
   return { ceiling: Math.max(ceiling ?? 0, seen), newest: seen };
 }
 

@@ -71,7 +71,7 @@ export class ZoneFiles implements Disposable {
     const { catalogue, status } = this.#mirror;
     const now = this.#clock.now();
     // Asks for the rules of every zone in use.
-    this.#mirror.transaction(() => catalogue.renewZones(now));
+    this.#mirror.transaction(() => catalogue.zones.renew(now));
     this.#found = catalogue.zones.inUse().flatMap(({ timezone, products }) => {
       const from = this.#differing.get(timezone);
       return from === undefined ? [] : [{ zone: timezone, products, from }];

@@ -2,9 +2,9 @@ import { type Instant, instant } from '../clock.ts';
 import type { Tier } from '../domain/catalogue/availability.ts';
 import type { DateOffer, SaleState } from '../domain/checks/check.ts';
 import type { ReportCounts } from '../domain/checks/error-rate.ts';
-import { type Bound, pick, type Reads, sql, type Writes } from '../sqlite/statements.ts';
+import { type Bound, pick, Store, sql, type Writes } from '../sqlite/statements.ts';
 import { formOf, type StoredSlots } from './catalogue/days.ts';
-import { query } from './sql/sql.ts';
+import { byKey, query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
 /** One date as it was read last. */
@@ -31,25 +31,6 @@ export interface ErrorRateRow extends ReportCounts {
   readonly since_at: Instant;
 }
 
-/** Tables that a check before an order compares with, and its counters. */
-export interface CheckTables {
-  /** Returns null if the product was never seen. */
-  saleState(product_id: number): SaleState | null;
-  /** Returns a date as it was read last; null where it never was. */
-  date(product_id: number, currency: string, date: string): ReadDate | null;
-  /** Available dates from `from` to `to` but for `date` itself, the nearest first. */
-  nearest(product_id: number, currency: string, date: string, range: { from: string; to: string }): ReadDate[];
-  /** Returns every variant that was ever read of it. */
-  variantIds(product_id: number): Set<number>;
-  /** Returns what the service recommends instead and can itself be sold. */
-  alternatives(product_id: number): number[];
-  count(key: Pick<Tables['_check_count'], 'product_id' | 'tier' | 'day'>, counts: CheckCounts): void;
-  /** Forgets what was counted before a day. */
-  prune(day: number): number;
-  /** Returns how often the mirror was wrong about a product, by tier. */
-  ofProduct(product_id: number): ErrorRateRow[];
-}
-
 type DateRow = Omit<ReadDate, 'form'> & { [Column in keyof StoredSlots]: StoredSlots[Column] | null };
 type OfProduct = { product_id: number };
 type OfDate = OfProduct & { currency: string; date: string };
@@ -61,58 +42,13 @@ export const countNames = [
 
 const columns = ['product_id', 'tier', 'day', ...countNames] as const;
 
-export function checkTables(db: Writes): CheckTables {
-  const add = db.change((counts: Bound<Tables['_check_count']>) =>
-    query
-      .insertInto('_check_count')
-      .values(pick(counts, columns))
-      .onConflict((counted) =>
-        counted
-          .columns(['product_id', 'tier', 'day'])
-          .doUpdateSet(({ eb }) =>
-            Object.fromEntries(countNames.map((name) => [name, eb(`_check_count.${name}`, '+', counts[name])])),
-          ),
-      ),
+/** Tables that a check before an order compares with, and its counters. */
+export class CheckTables extends Store<Writes> {
+  readonly #sale = this.db.rows(
+    byKey('_product', ['product_id'], ['sale_status', 'closure_unconfirmed', 'withdrawn_at', 'dates_off_at']),
   );
-  const drop = db.change(({ day }: Bound<{ day: number }>) => query.deleteFrom('_check_count').where('day', '<', day));
-  const ofProduct = db.rows(({ product_id }: Bound<OfProduct>) =>
-    query.selectFrom('availability_error_rate').selectAll().where('product_id', '=', product_id),
-  );
-  return {
-    ...datesRead(db),
-    ...whatIsSold(db),
-    count: (key, counts) => {
-      add.run({ ...key, ...counts });
-    },
-    prune: (day) => drop.run({ day }).changes,
-    ofProduct: (product_id) => ofProduct.all({ product_id }),
-  };
-}
-
-function datesRead(db: Reads): Pick<CheckTables, 'date' | 'nearest'> {
-  const dates = ({ product_id, currency }: Bound<Omit<OfDate, 'date'>>) =>
-    query
-      .selectFrom('day as d')
-      .innerJoin('date_window as w', 'w.window_id', 'd.window_id')
-      .leftJoin('slot_day as s', (join) =>
-        join
-          .onRef('s.product_id', '=', 'd.product_id')
-          .onRef('s.currency', '=', 'd.currency')
-          .onRef('s.date', '=', 'd.date'),
-      )
-      .select([
-        'd.date',
-        's.slots',
-        's.rest',
-        'w.max_tickets_per_order',
-        'w.checked_at',
-        'w.shown_stale_at as stale_at',
-      ])
-      .where('d.product_id', '=', product_id)
-      .where('d.currency', '=', currency)
-      .where('d.from_at', '=', instant(0));
-  const one = db.rows((bound: Bound<OfDate>) => dates(bound).where('d.date', '=', bound.date));
-  const near = db.rows((bound: Bound<OfDate & { from: string; to: string }>) =>
+  readonly #date = this.db.rows((bound: Bound<OfDate>) => dates(bound).where('d.date', '=', bound.date));
+  readonly #nearest = this.db.rows((bound: Bound<OfDate & { from: string; to: string }>) =>
     dates(bound)
       .where(({ between }) => between('d.date', bound.from, bound.to))
       .where('d.date', '<>', bound.date)
@@ -120,26 +56,10 @@ function datesRead(db: Reads): Pick<CheckTables, 'date' | 'nearest'> {
       .orderBy(({ ref }) => sql`abs(julianday(${ref('d.date')}) - julianday(${bound.date}))`)
       .orderBy('d.date'),
   );
-  return {
-    date: (product_id, currency, date) => {
-      const row = one.get({ product_id, currency, date });
-      return row === undefined ? null : parsed(row);
-    },
-    nearest: (product_id, currency, date, range) => near.all({ product_id, currency, date, ...range }).map(parsed),
-  };
-}
-
-function whatIsSold(db: Reads): Pick<CheckTables, 'saleState' | 'variantIds' | 'alternatives'> {
-  const sale = db.rows(({ product_id }: Bound<OfProduct>) =>
-    query
-      .selectFrom('_product')
-      .select(['sale_status', 'closure_unconfirmed', 'withdrawn_at', 'dates_off_at'])
-      .where('product_id', '=', product_id),
-  );
-  const variants = db.values(({ product_id }: Bound<OfProduct>) =>
+  readonly #variants = this.db.values(({ product_id }: Bound<OfProduct>) =>
     query.selectFrom('_variant').select('variant_id').distinct().where('product_id', '=', product_id),
   );
-  const alternatives = db.values(({ product_id }: Bound<OfProduct>) =>
+  readonly #alternatives = this.db.values(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('alternatives as a')
       .select('a.alternative_product_id')
@@ -156,20 +76,115 @@ function whatIsSold(db: Reads): Pick<CheckTables, 'saleState' | 'variantIds' | '
       .orderBy('a.alternative_product_id')
       .limit(3),
   );
-  return {
-    saleState: (product_id) => {
-      const row = sale.get({ product_id });
-      if (row === undefined) return null;
-      if (row.withdrawn_at !== null) return 'withdrawn';
-      if (row.closure_unconfirmed === 1) return 'closure-unconfirmed';
-      if (row.sale_status !== 'enabled') return 'not-on-sale';
-      return row.dates_off_at === null ? 'on-sale' : 'sale-contradicted';
-    },
-    variantIds: (product_id) => new Set(variants.all({ product_id })),
-    alternatives: (product_id) => alternatives.all({ product_id }),
-  };
+  readonly #count = this.db.change((counts: Bound<Tables['_check_count']>) =>
+    query
+      .insertInto('_check_count')
+      .values(pick(counts, columns))
+      .onConflict((counted) =>
+        counted
+          .columns(['product_id', 'tier', 'day'])
+          .doUpdateSet(({ eb }) =>
+            Object.fromEntries(countNames.map((name) => [name, eb(`_check_count.${name}`, '+', counts[name])])),
+          ),
+      ),
+  );
+  readonly #prune = this.db.change(({ day }: Bound<{ day: number }>) =>
+    query.deleteFrom('_check_count').where('day', '<', day),
+  );
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+    query.selectFrom('availability_error_rate').selectAll().where('product_id', '=', product_id),
+  );
+
+  /** Returns null if the product was never seen. */
+  saleState(product_id: number): SaleState | null {
+    const row = this.#sale.get({ product_id });
+    if (row === undefined) return null;
+    if (row.withdrawn_at !== null) return 'withdrawn';
+    if (row.closure_unconfirmed === 1) return 'closure-unconfirmed';
+    if (row.sale_status !== 'enabled') return 'not-on-sale';
+    return row.dates_off_at === null ? 'on-sale' : 'sale-contradicted';
+  }
+
+  /** Returns a date as it was read last; null where it never was. */
+  date(product_id: number, currency: string, date: string): ReadDate | null {
+    const row = this.#date.get({ product_id, currency, date });
+    return row === undefined ? null : parsed(row);
+  }
+
+  /** Returns available dates from `from` to `to` but for `date` itself, the nearest first. */
+  nearest(product_id: number, currency: string, date: string, range: { from: string; to: string }): ReadDate[] {
+    return this.#nearest.all({ product_id, currency, date, ...range }).map(parsed);
+  }
+
+  /** Returns every variant that was ever read of it. */
+  variantIds(product_id: number): Set<number> {
+    return new Set(this.#variants.all({ product_id }));
+  }
+
+  /** Returns what the service recommends instead and can itself be sold. */
+  alternatives(product_id: number): number[] {
+    return this.#alternatives.all({ product_id });
+  }
+
+  count(key: Pick<Tables['_check_count'], 'product_id' | 'tier' | 'day'>, counts: CheckCounts): void {
+    this.#count.run({ ...key, ...counts });
+  }
+
+  /** Forgets what was counted before a day. */
+  prune(day: number): number {
+    return this.#prune.run({ day }).changes;
+  }
+
+  /** Returns how often the mirror was wrong about a product, by tier. */
+  ofProduct(product_id: number): ErrorRateRow[] {
+    return this.#ofProduct.all({ product_id });
+  }
+}
+
+function dates({ product_id, currency }: Bound<Omit<OfDate, 'date'>>) {
+  return query
+    .selectFrom('day as d')
+    .innerJoin('date_window as w', 'w.window_id', 'd.window_id')
+    .leftJoin('slot_day as s', (join) =>
+      join
+        .onRef('s.product_id', '=', 'd.product_id')
+        .onRef('s.currency', '=', 'd.currency')
+        .onRef('s.date', '=', 'd.date'),
+    )
+    .select(['d.date', 's.slots', 's.rest', 'w.max_tickets_per_order', 'w.checked_at', 'w.shown_stale_at as stale_at'])
+    .where('d.product_id', '=', product_id)
+    .where('d.currency', '=', currency)
+    .where('d.from_at', '=', instant(0));
 }
 
 function parsed({ slots, rest, ...row }: DateRow): ReadDate {
   return { ...row, form: slots === null || rest === null ? null : formOf({ slots, rest }) };
+}
+
+/** Results of random reads, by period and tier. */
+export class AuditTable extends Store<Writes> {
+  readonly #count = this.db.change((found: Bound<Tables['_audit']>) =>
+    query
+      .insertInto('_audit')
+      .values(pick(found, ['from_at', 'tier', 'audited', 'outdated']))
+      .onConflict((known) =>
+        known.columns(['from_at', 'tier']).doUpdateSet(({ eb }) => ({
+          audited: eb('_audit.audited', '+', found.audited),
+          outdated: eb('_audit.outdated', '+', found.outdated),
+        })),
+      ),
+  );
+  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
+    query.deleteFrom('_audit').where('from_at', '<', before),
+  );
+
+  /** Adds to the counts of a period. */
+  count(found: Tables['_audit']): void {
+    this.#count.run(found);
+  }
+
+  /** Forgets periods that began before an instant. */
+  prune(before: Instant): void {
+    this.#prune.run({ before });
+  }
 }

@@ -6,8 +6,7 @@ import { repairHint } from '../sqlite/refusals.ts';
 import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
 import { CurrencyTable, makePrimary } from './catalogue/editions.ts';
 import { ShownProducts } from './catalogue/product-texts.ts';
-import type { FeedCeiling } from './changes/changes.ts';
-import { changeReads } from './changes/changes.ts';
+import { ChangeReads, type FeedCeiling } from './changes/changes.ts';
 import { contractVersion } from './contract/contract.ts';
 import { captureRows, type Publish } from './rows/capture.ts';
 import { query } from './sql/sql.ts';
@@ -49,6 +48,15 @@ type Claimed = Pick<
   'pair_id' | 'written_by' | 'language' | 'currency' | 'image_size' | 'contract_version' | 'schema_version'
 >;
 
+/** Columns by which a mirror identifies itself. */
+type OwnRow = Pick<Tables['_mirror'], 'pair_id' | 'contract_version' | 'written_by' | 'last_delivery_id'>;
+
+/** Reads them, also before the file is brought up to date; null: it has no row yet. */
+export function readOwnRow(db: Database): OwnRow | null {
+  const columns = 'pair_id, contract_version, written_by, last_delivery_id';
+  return db.prepare<[], OwnRow>(`SELECT ${columns} FROM _mirror`).get() ?? null;
+}
+
 /** Pairs the mirror with the inbox, and decides whether its feed goes on. */
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
   const {
@@ -73,7 +81,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
     identified: (stored?.feed_id ?? null) !== null,
     paired,
     same_file: feed?.isSame(path) ?? true,
-    newest: changeReads(readsOf(connection)).newest(),
+    newest: new ChangeReads(readsOf(connection)).newest(),
     witnessed: feed?.witnessed ?? 0,
     ceiling: feed?.ceiling() ?? 0,
   });

@@ -7,57 +7,143 @@ import { isDamage } from '../sqlite/fault.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
-import { type Writes, writesTo } from '../sqlite/statements.ts';
-import { type AuditTable, auditTable } from './audits.ts';
-import { type CatalogueTables, catalogueTables } from './catalogue/catalogue.ts';
-import { applySearchRules } from './catalogue/search/rules.ts';
-import { type ChangeTable, changeTable, noCeiling } from './changes/changes.ts';
-import { type CheckTables, checkTables } from './checks.ts';
+import { type Bound, Store, type Writes, writesTo } from '../sqlite/statements.ts';
+import { CatalogueTables } from './catalogue/catalogue.ts';
+import { applySearchRules } from './catalogue/search.ts';
+import { ChangeTable } from './changes/changes.ts';
+import { AuditTable, CheckTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
-import { type EvidenceTable, evidenceTable } from './evidence.ts';
-import { type MirrorItself, mirrorItself } from './itself.ts';
+import { EvidenceTable } from './evidence.ts';
 import { PushTables } from './push/push.ts';
-import { type RowRetention, rowRetention } from './rows/retention.ts';
-import { type ScheduleTables, scheduleTables } from './schedule/schedule.ts';
-import { mirrorFile } from './sql/files.ts';
+import { RowRetention } from './rows/retention.ts';
+import { ScheduleTables } from './schedule/schedule.ts';
+import { LogCopy, mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
-import { logCopy } from './sql/log-copy.ts';
-import { type OnSaleTable, onSaleTable } from './status/on-sale.ts';
-import { type OutcomeTable, outcomeTable } from './status/outcomes.ts';
+import { query, setBy } from './sql/sql.ts';
+import { OnSaleTable } from './status/on-sale.ts';
+import { OutcomeTable } from './status/outcomes.ts';
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
-export interface Mirror extends Disposable, Omit<MirrorItself, 'noteFilled'> {
+export class Mirror extends Store<Writes> implements Disposable {
   readonly path: string;
   /** Decision made at this start: the change feed continues, or begins again. */
   readonly feed: FeedDecision;
-  /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
-  standing(): FileStanding;
-  readonly catalogue: CatalogueTables;
-  readonly push: PushTables;
-  readonly schedule: ScheduleTables;
   readonly changes: ChangeTable;
-  readonly checks: CheckTables;
-  readonly audits: AuditTable;
-  readonly evidence: EvidenceTable;
-  readonly rows: RowRetention;
-  readonly status: { readonly onSale: OnSaleTable; readonly outcomes: OutcomeTable };
-  /** All or nothing. Never await inside: there is one connection. */
-  transaction<Result>(work: () => Result): Result;
-  /** Reports each commit that added to the change feed; by then any reader sees it. Rollbacks are not reported. */
-  onChanges(listener: () => void): Disposable;
-  /** Repairs instants that a wrong clock has written. Returns the number of changed rows, by table. */
-  healInstants(now: Instant): Record<string, number>;
+  readonly push = new PushTables(this.db);
+  readonly catalogue: CatalogueTables;
+  readonly schedule = new ScheduleTables(this.db);
+  readonly checks = new CheckTables(this.db);
+  readonly audits = new AuditTable(this.db);
+  readonly evidence = new EvidenceTable(this.db);
+  readonly rows = new RowRetention(this.db);
+  readonly status = { onSale: new OnSaleTable(this.db), outcomes: new OutcomeTable(this.db) };
+  /** Returns whether the open files still have their names. No reader sees writes to files that do not. */
+  readonly standing: () => FileStanding;
+  readonly #connection: Database;
+  readonly #log: LogCopy;
+  readonly #listeners = new Set<() => void>();
+  readonly #noted = this.db.rows(() =>
+    query.selectFrom('_mirror').select(['filled_at', 'last_delivery_id', 'last_order_number']),
+  );
+  readonly #lastReadAt = this.db.values(() =>
+    query.selectFrom('_record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
+  );
+  readonly #noteFilled = this.db.change(({ now }: Bound<{ now: Instant }>) =>
+    query.updateTable('_mirror').set({ filled_at: now }).where('filled_at', 'is', null),
+  );
+  readonly #noteDelivery = this.db.change(setBy('_mirror', [], ['last_delivery_id']));
+  readonly #noteOrder = this.db.change(setBy('_mirror', [], ['last_order_number']));
+  readonly #touch = this.db.change(() => query.updateTable('_mirror').set((of) => ({ pair_id: of.ref('pair_id') })));
+
+  constructor(connection: Database, { path, feed }: MirrorOptions, decision: FeedDecision) {
+    super(writesTo(connection));
+    this.path = path;
+    this.feed = decision;
+    this.changes = new ChangeTable(this.db, feed);
+    this.catalogue = new CatalogueTables(this.db, this.changes, this.push.closures);
+    this.standing = watchNames(path);
+    this.#connection = connection;
+    this.#log = new LogCopy(connection, path);
+  }
+
+  /** Returns the instant at which the newest stored read was sent; null if there is none. */
+  lastReadAt(): number | null {
+    return this.#lastReadAt.get() ?? null;
+  }
+
+  filledAt(): number | null {
+    return this.#noted.get()?.filled_at ?? null;
+  }
+
   /** Notes, once, that every record has been read. */
-  markFilled(now: Instant): void;
+  markFilled(now: Instant): void {
+    if (this.#noteFilled.run({ now }).changes > 0) this.optimise();
+  }
+
+  /** Returns how far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
+  lastDelivery(): number {
+    return this.#noted.get()?.last_delivery_id ?? 0;
+  }
+
+  noteDelivery(last_delivery_id: number): void {
+    this.#noteDelivery.run({ last_delivery_id });
+  }
+
+  /** Returns how far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
+  lastOrder(): number {
+    return this.#noted.get()?.last_order_number ?? 0;
+  }
+
+  noteOrder(last_order_number: number): void {
+    this.#noteOrder.run({ last_order_number });
+  }
+
+  /** Commits a write that changes nothing: throws what any other write would throw now. */
+  touch(): void {
+    this.db.transaction(() => this.#touch.run());
+  }
+
+  /** All or nothing. Never await inside: there is one connection. */
+  transaction<Result>(work: () => Result): Result {
+    const before = this.changes.added();
+    const result = this.db.transaction(work);
+    if (this.changes.added() > before && !this.#connection.inTransaction)
+      for (const listener of this.#listeners) listener();
+    return result;
+  }
+
+  /** Reports each commit that added to the change feed; by then any reader sees it. Rollbacks are not reported. */
+  onChanges(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** Repairs instants that a wrong clock has written. Returns the number of changed rows, by table. */
+  healInstants(now: Instant): Record<string, number> {
+    return healInstants(this.#connection, mirrorInstants, now);
+  }
+
   /** Brings up to date what the planner knows of tables that have grown. */
-  optimise(): void;
+  optimise(): void {
+    withinQuota(this.path, () => this.#connection.pragma('optimize'));
+  }
+
   /**
    * Copies the write-ahead log into the file where there is much of it, `tight` also where there is little; returns its
    * size in bytes afterwards. A full disk or another writer leaves it as it is: the next one goes on.
    */
-  checkpoint(space?: 'plenty' | 'tight'): number;
+  checkpoint(space?: 'plenty' | 'tight'): number {
+    return this.#log.checkpoint(space);
+  }
+
   /** Sets how many milliseconds a write waits, and blocks the event loop, while another program writes. */
-  waitForLocks(ms: number): void;
+  waitForLocks(ms: number): void {
+    this.#log.waitForLocks(ms);
+  }
+
+  [Symbol.dispose](): void {
+    closeAfterWrites(this.#connection);
+  }
 }
 
 /** Opens or makes the mirror; see `openForWriting` for what is refused, and how. */
@@ -67,7 +153,7 @@ export function openMirror(options: MirrorOptions): Mirror {
   try {
     const feed = claim(db, options);
     applySearchRules(db);
-    return mirrorOver(db, options, feed);
+    return new Mirror(db, options, feed);
   } catch (error) {
     closeLeavingLog(db);
     throw asDamage(options.path, error);
@@ -76,59 +162,4 @@ export function openMirror(options: MirrorOptions): Mirror {
 
 function asDamage(path: string, error: unknown): unknown {
   return isDamage(error) ? damaged(path, (error as Error).message, error) : error;
-}
-
-function mirrorOver(connection: Database, { path, feed }: MirrorOptions, decision: FeedDecision): Mirror {
-  const writes = writesTo(connection);
-  const { noteFilled, ...itself } = mirrorItself(writes);
-  const changes = changeTable(writes, feed ?? noCeiling);
-  const push = new PushTables(writes);
-  const log = logCopy(connection, path);
-  const optimise = () => void withinQuota(path, () => connection.pragma('optimize'));
-
-  return {
-    path,
-    feed: decision,
-    standing: watchNames(path),
-    ...itself,
-    catalogue: catalogueTables(writes, { changes, closures: push.closures }),
-    push,
-    schedule: scheduleTables(writes),
-    changes,
-    checks: checkTables(writes),
-    audits: auditTable(writes),
-    evidence: evidenceTable(writes),
-    rows: rowRetention(writes),
-    status: { onSale: onSaleTable(writes), outcomes: outcomeTable(writes) },
-    ...telling(connection, writes, changes),
-    healInstants: (now) => healInstants(connection, mirrorInstants, now),
-    markFilled: (now) => {
-      if (noteFilled(now)) optimise();
-    },
-    optimise,
-    checkpoint: log.checkpoint,
-    waitForLocks: log.waitForLocks,
-    [Symbol.dispose]: () => closeAfterWrites(connection),
-  };
-}
-
-/** Returns the transactions of the mirror, which notify listeners when they have added to the change feed. */
-function telling(
-  connection: Database,
-  writes: Writes,
-  changes: Pick<ChangeTable, 'added'>,
-): Pick<Mirror, 'transaction' | 'onChanges'> {
-  const listeners = new Set<() => void>();
-  return {
-    transaction: (work) => {
-      const before = changes.added();
-      const result = writes.transaction(work);
-      if (changes.added() > before && !connection.inTransaction) for (const listener of listeners) listener();
-      return result;
-    },
-    onChanges: (listener) => {
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-  };
 }

@@ -1,53 +1,19 @@
 import { type Instant, instant } from '../clock.ts';
-import type { Database } from '../sqlite/database-file.ts';
-import { type Bound, readsOf } from '../sqlite/statements.ts';
-import { type CategoryReads, categoryReads } from './catalogue/categories.ts';
-import { type ExperienceReads, experienceReads } from './catalogue/experiences.ts';
+import { type Bound, type Reads, readsOf, Store } from '../sqlite/statements.ts';
+import { CategoryReads } from './catalogue/categories.ts';
+import { ExperienceReads } from './catalogue/experiences.ts';
 import { ProductReads } from './catalogue/product-reads.ts';
 import { TagReads } from './catalogue/tags.ts';
-import { type ChangeReads, changeReads } from './changes/changes.ts';
-import { type EvidenceReads, evidenceReads } from './evidence.ts';
+import { ChangeReads } from './changes/changes.ts';
+import { EvidenceReads } from './evidence.ts';
 import { ClosureReads } from './push/closures.ts';
 import { GapReads, NoticeReads } from './push/notices.ts';
 import { SubscriptionReads } from './push/subscriptions.ts';
-import { type BudgetReads, budgetReads } from './schedule/budget.ts';
-import { type InterestReads, interestReads } from './schedule/interest.ts';
-import { type OfferReads, offerReads } from './schedule/offers.ts';
+import { BudgetReads, InterestReads, SignalReads } from './schedule/budget.ts';
+import { OfferReads } from './schedule/offers.ts';
 import { RecordReads } from './schedule/record-reads.ts';
-import { type SignalReads, signalReads } from './schedule/signals.ts';
 import { openMirrorForReading } from './sql/files.ts';
 import { query } from './sql/sql.ts';
-
-/** The facts that questions are answered from, whether or not a daemon runs: what a mirror has, without what writes. */
-export interface MirrorFacts {
-  readonly catalogue: {
-    readonly products: ProductReads;
-    readonly categories: CategoryReads;
-    readonly experiences: ExperienceReads;
-    readonly tags: TagReads;
-  };
-  readonly push: {
-    readonly closures: ClosureReads;
-    readonly gaps: GapReads;
-    readonly notices: NoticeReads;
-    readonly subscriptions: SubscriptionReads;
-  };
-  readonly schedule: {
-    readonly records: RecordReads;
-    readonly budget: BudgetReads;
-    readonly signals: SignalReads;
-    readonly interest: InterestReads;
-    readonly offers: OfferReads;
-  };
-  readonly changes: ChangeReads;
-  readonly evidence: EvidenceReads;
-}
-
-/** The same, and what a storefront is shown. */
-export interface ShownFacts extends MirrorFacts {
-  /** Returns what the view `availability_days` shows of a date, by currency. */
-  dateNow(product_id: number, date: string): DateNow[];
-}
 
 /** A date as storefronts see it now; `available` is of the last read, `state` minds the sale status too. */
 export interface DateNow {
@@ -59,10 +25,33 @@ export interface DateNow {
   readonly stale: 0 | 1;
 }
 
-/** Over a connection that cannot write. */
-export function mirrorFacts(db: Database): ShownFacts {
-  const reads = readsOf(db);
-  const dateNow = reads.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
+/** The facts that questions are answered from, whether or not a daemon runs: what a mirror has, without what writes. */
+export type MirrorFacts = Omit<ShownFacts, 'dateNow'>;
+
+/** The same over a connection that cannot write, and what a storefront is shown. */
+export class ShownFacts extends Store<Reads> {
+  readonly catalogue = {
+    products: new ProductReads(this.db),
+    categories: new CategoryReads(this.db),
+    experiences: new ExperienceReads(this.db),
+    tags: new TagReads(this.db),
+  };
+  readonly push = {
+    closures: new ClosureReads(this.db),
+    gaps: new GapReads(this.db),
+    notices: new NoticeReads(this.db),
+    subscriptions: new SubscriptionReads(this.db),
+  };
+  readonly schedule = {
+    records: new RecordReads(this.db),
+    budget: new BudgetReads(this.db),
+    signals: new SignalReads(this.db),
+    interest: new InterestReads(this.db),
+    offers: new OfferReads(this.db),
+  };
+  readonly changes = new ChangeReads(this.db);
+  readonly evidence = new EvidenceReads(this.db);
+  readonly #dateNow = this.db.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
     query
       .selectFrom('availability_days as v')
       .innerJoin('day as d', (join) =>
@@ -76,37 +65,17 @@ export function mirrorFacts(db: Database): ShownFacts {
       .where('v.product_id', '=', product_id)
       .where('v.date', '=', date),
   );
-  return {
-    dateNow: (product_id, date) =>
-      dateNow
-        .all({ product_id, date })
-        .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 })),
-    catalogue: {
-      products: new ProductReads(reads),
-      categories: categoryReads(reads),
-      experiences: experienceReads(reads),
-      tags: new TagReads(reads),
-    },
-    push: {
-      closures: new ClosureReads(reads),
-      gaps: new GapReads(reads),
-      notices: new NoticeReads(reads),
-      subscriptions: new SubscriptionReads(reads),
-    },
-    schedule: {
-      records: new RecordReads(reads),
-      budget: budgetReads(reads),
-      signals: signalReads(reads),
-      interest: interestReads(reads),
-      offers: offerReads(reads),
-    },
-    changes: changeReads(reads),
-    evidence: evidenceReads(reads),
-  };
+
+  /** Returns what the view `availability_days` shows of a date, by currency. */
+  dateNow(product_id: number, date: string): DateNow[] {
+    return this.#dateNow
+      .all({ product_id, date })
+      .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 }));
+  }
 }
 
 /** Opens the file as a storefront would; see `openMirrorForReading` for what is refused. */
 export function openMirrorFacts(path: string): ShownFacts & Disposable {
   const db = openMirrorForReading(path);
-  return { ...mirrorFacts(db), [Symbol.dispose]: () => db.close() };
+  return Object.assign(new ShownFacts(readsOf(db)), { [Symbol.dispose]: () => void db.close() });
 }

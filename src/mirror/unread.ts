@@ -2,7 +2,15 @@ import type { Instant } from '../clock.ts';
 import type { UnreadableMember } from '../domain/evidence/unreadable.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
-import { type Bound, type ExpressionBuilder, type Reads, sql, type Writes } from '../sqlite/statements.ts';
+import {
+  type Bound,
+  type ExpressionBuilder,
+  type Reads,
+  type Rows,
+  Store,
+  sql,
+  type Writes,
+} from '../sqlite/statements.ts';
 import { query, type Schema, upsert } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -10,35 +18,102 @@ import type { Tables } from './sql/tables.ts';
 export type StoredUnread = Tables['_unreadable'];
 type OfMember = Pick<StoredUnread, 'resource' | 'member'>;
 
-export interface UnreadReads {
-  /** Returns those of a record, in the order of their names. */
-  ofRecord(key: RecordKey): StoredUnread[];
-  ofProduct(product_id: number): StoredUnread[];
-  /** Returns how many records have a member so: those whose answer was not stored, and those since an instant. */
-  claiming(of: OfMember & { readonly since: Instant }): number;
-  /** Returns how many records of a resource, or rows of a list, were ever read. */
-  able(resource: Resource): number;
-  /** Returns each member that some record has so, the one with the most records first. */
-  members(): UnreadableMember[];
-}
-
-export interface UnreadTable extends UnreadReads {
-  note(row: StoredUnread): void;
-  drop(row: StoredUnread): void;
-  /** Deletes those of records and list rows that no longer exist. */
-  prune(): void;
-}
-
 /** Lists, of which each row is judged by itself. */
 const lists = ['products', 'experiences', 'tags'] as const;
 const key = ['resource', 'member', 'product_id', 'edition', 'part'] as const;
 
-export function unreadTable(db: Writes): UnreadTable {
-  const note = db.change(upsert('_unreadable', key, ['example', 'first_at', 'last_at', 'kept']));
-  const drop = db.change((bound: Bound<StoredUnread>) =>
+export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #ofRecord = this.db.rows((bound: Bound<RecordKey>) =>
+    query.selectFrom('_unreadable').selectAll().where(isRecord(bound)).orderBy('member'),
+  );
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_unreadable')
+      .selectAll()
+      .where('product_id', '=', product_id)
+      .orderBy('resource')
+      .orderBy('member')
+      .orderBy('part'),
+  );
+  readonly #claiming = this.db.values(({ resource, member, since }: Bound<OfMember & { since: Instant }>) =>
+    query
+      .selectFrom('_unreadable')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('resource', '=', resource)
+      .where('member', '=', member)
+      .where((of) => of.or([of('kept', '=', 1), of('first_at', '>=', since)])),
+  );
+  readonly #rows: Readonly<Partial<Record<Resource, Rows<object, number>>>> = {
+    products: this.db.values(() =>
+      query
+        .selectFrom('_product')
+        .select(({ fn }) => fn.countAll<number>().as('count'))
+        .where('withdrawn_at', 'is', null),
+    ),
+    experiences: this.db.values(() =>
+      query.selectFrom('_experience').select(({ fn }) => fn.countAll<number>().as('count')),
+    ),
+    tags: this.db.values(() => query.selectFrom('_tag').select(({ fn }) => fn.countAll<number>().as('count'))),
+  };
+  readonly #records = this.db.values(({ resource }: Bound<{ resource: Resource }>) =>
+    query
+      .selectFrom('_record')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('resource', '=', resource)
+      .where('fetched_at', 'is not', null),
+  );
+  // Of the bare columns beside min(), SQLite takes the row of the minimum: the first one that had it so.
+  readonly #members = this.db.rows(() =>
+    query
+      .selectFrom('_unreadable')
+      .select(({ fn }) => [
+        'resource',
+        'member',
+        'example',
+        sql<number>`iif(product_id = 0, part, product_id)`.as('id'),
+        fn.min<Instant>('first_at').as('since'),
+        fn.countAll<number>().as('records'),
+        fn.sum<number>('kept').as('kept'),
+      ])
+      .groupBy(['resource', 'member'])
+      .orderBy('records', 'desc')
+      .orderBy('resource')
+      .orderBy('member'),
+  );
+
+  /** Returns those of a record, in the order of their names. */
+  ofRecord(key: RecordKey): StoredUnread[] {
+    return this.#ofRecord.all(key);
+  }
+
+  ofProduct(product_id: number): StoredUnread[] {
+    return this.#ofProduct.all({ product_id });
+  }
+
+  /** Returns how many records have a member so: those whose answer was not stored, and those since an instant. */
+  claiming(of: OfMember & { readonly since: Instant }): number {
+    return this.#claiming.get(of) ?? 0;
+  }
+
+  /** Returns how many records of a resource, or rows of a list, were ever read. */
+  able(resource: Resource): number {
+    return this.#rows[resource]?.get() ?? this.#records.get({ resource }) ?? 0;
+  }
+
+  /** Returns each member that some record has so, the one with the most records first. */
+  members(): UnreadableMember[] {
+    return this.#members
+      .all()
+      .map((row) => ({ ...row, able: Math.max(this.able(row.resource as Resource), row.records) }));
+  }
+}
+
+export class UnreadTable extends UnreadReads<Writes> {
+  readonly #note = this.db.change(upsert('_unreadable', key, ['example', 'first_at', 'last_at', 'kept']));
+  readonly #drop = this.db.change((bound: Bound<StoredUnread>) =>
     query.deleteFrom('_unreadable').where(isRecord(bound)).where('member', '=', bound.member),
   );
-  const prune = db.change(() =>
+  readonly #prune = this.db.change(() =>
     query.deleteFrom('_unreadable').where(({ and, eb, exists, not, or, selectFrom }) => {
       const records = selectFrom('_record as r')
         .select('r.part')
@@ -70,86 +145,19 @@ export function unreadTable(db: Writes): UnreadTable {
       ]);
     }),
   );
-  return {
-    ...unreadReads(db),
-    note: (row) => {
-      note.run(row);
-    },
-    drop: (row) => {
-      drop.run(row);
-    },
-    prune: () => {
-      prune.run();
-    },
-  };
-}
 
-export function unreadReads(db: Reads): UnreadReads {
-  const ofRecord = db.rows((bound: Bound<RecordKey>) =>
-    query.selectFrom('_unreadable').selectAll().where(isRecord(bound)).orderBy('member'),
-  );
-  const ofProduct = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query
-      .selectFrom('_unreadable')
-      .selectAll()
-      .where('product_id', '=', product_id)
-      .orderBy('resource')
-      .orderBy('member')
-      .orderBy('part'),
-  );
-  const claiming = db.values(({ resource, member, since }: Bound<OfMember & { since: Instant }>) =>
-    query
-      .selectFrom('_unreadable')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .where('resource', '=', resource)
-      .where('member', '=', member)
-      .where((of) => of.or([of('kept', '=', 1), of('first_at', '>=', since)])),
-  );
-  const products = db.values(() =>
-    query
-      .selectFrom('_product')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .where('withdrawn_at', 'is', null),
-  );
-  const records = db.values(({ resource }: Bound<{ resource: Resource }>) =>
-    query
-      .selectFrom('_record')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .where('resource', '=', resource)
-      .where('fetched_at', 'is not', null),
-  );
-  const experiences = db.values(() =>
-    query.selectFrom('_experience').select(({ fn }) => fn.countAll<number>().as('count')),
-  );
-  const tags = db.values(() => query.selectFrom('_tag').select(({ fn }) => fn.countAll<number>().as('count')));
-  const rows: Readonly<Partial<Record<Resource, typeof products>>> = { products, experiences, tags };
-  const able = (resource: Resource) => rows[resource]?.get() ?? records.get({ resource }) ?? 0;
-  // Of the bare columns beside min(), SQLite takes the row of the minimum: the first one that had it so.
-  const grouped = db.rows(() =>
-    query
-      .selectFrom('_unreadable')
-      .select(({ fn }) => [
-        'resource',
-        'member',
-        'example',
-        sql<number>`iif(product_id = 0, part, product_id)`.as('id'),
-        fn.min<Instant>('first_at').as('since'),
-        fn.countAll<number>().as('records'),
-        fn.sum<number>('kept').as('kept'),
-      ])
-      .groupBy(['resource', 'member'])
-      .orderBy('records', 'desc')
-      .orderBy('resource')
-      .orderBy('member'),
-  );
-  return {
-    ofRecord: (of) => ofRecord.all(of),
-    ofProduct: (product_id) => ofProduct.all({ product_id }),
-    claiming: (of) => claiming.get(of) ?? 0,
-    able,
-    members: () =>
-      grouped.all().map((row) => ({ ...row, able: Math.max(able(row.resource as Resource), row.records) })),
-  };
+  note(row: StoredUnread): void {
+    this.#note.run(row);
+  }
+
+  drop(row: StoredUnread): void {
+    this.#drop.run(row);
+  }
+
+  /** Deletes those of records and list rows that no longer exist. */
+  prune(): void {
+    this.#prune.run();
+  }
 }
 
 function isRecord({ resource, product_id, edition, part }: Bound<RecordKey> | Bound<StoredUnread>) {

@@ -9,7 +9,7 @@ import { snapshotDue, snapshotLate } from '../domain/files/snapshot.ts';
 import { runOwnProcess } from '../files/own-process.ts';
 import type { Logger } from '../log.ts';
 import type { Mirror } from '../mirror/mirror.ts';
-import type { Attempts } from '../mirror/status/attempts.ts';
+import type { Attempts } from '../mirror/status/outcomes.ts';
 import { ownProgram } from '../package.ts';
 import { type PublishedCopy, removeTemporaries } from '../sqlite/published-copy.ts';
 

@@ -1,5 +1,5 @@
 import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
-import type { ChangeType, SubscriptionType } from '../domain/push/subscription.ts';
+import type { WantedSubscription } from '../domain/push/subscription.ts';
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
 import { subscriptionShape } from '../domain/service/shapes.ts';
 import { UnreadMembers } from '../domain/service/unread.ts';
@@ -12,14 +12,7 @@ import { offsetUsedMs, type ServiceClock } from './service-clock.ts';
 import { type Signing, signedToken } from './signing.ts';
 
 /** Subscription that the service is asked to create. */
-export interface SubscriptionRequest {
-  readonly subscription_id: string;
-  readonly type: SubscriptionType;
-  /** Null for products_i_sell. */
-  readonly entity_ids: readonly number[] | null;
-  readonly change_types: readonly ChangeType[];
-  readonly callback_url: string;
-}
+export type SubscriptionRequest = Omit<WantedSubscription, 'declared_id'> & { readonly callback_url: string };
 
 /** Subscription as the service reports it. Null: not reported. */
 export interface SubscriptionAnswer {
@@ -37,17 +30,6 @@ export type SubscriptionOutcome =
   | { readonly kind: 'missing'; readonly status: 404 | 410 }
   | Exclude<Outcome, { kind: 'answer' }>;
 
-/** The service's subscriptions, through the one limiter. A caller's abort rejects with its reason; nothing is repeated here. */
-export interface Subscriptions {
-  /** Operations for which the service profile has a path; `put` and `find` share one. */
-  readonly can: { readonly put: boolean; readonly reactivate: boolean };
-  /** Creates or overwrites a subscription. Its result is `read` even if the answer says nothing. */
-  put(request: SubscriptionRequest, signal: AbortSignal): Promise<SubscriptionOutcome>;
-  find(subscription_id: string, signal: AbortSignal): Promise<SubscriptionOutcome>;
-  /** Null keeps the callback address that the service has. */
-  reactivate(subscription_id: string, callback_url: string | null, signal: AbortSignal): Promise<SubscriptionOutcome>;
-}
-
 export interface SubscriptionsOptions {
   readonly asker: ServiceAsker;
   readonly limiter: Pick<Limiter, 'run'>;
@@ -60,16 +42,74 @@ export interface SubscriptionsOptions {
   readonly service_clock: ServiceClock;
   readonly clock: Pick<Clock, 'now'>;
   readonly entropy: Entropy;
+  /** Ensures that every instance recognises an address before the service uses it. Null: there are no others. */
+  readonly tell: (() => Promise<void>) | null;
 }
 
 type Change = SubscribeQuestion | ReactivateQuestion;
 
-export function createSubscriptions(options: SubscriptionsOptions): Subscriptions {
-  const { asker, limiter, profile, signing, service_clock, clock, entropy } = options;
-  const { paths } = profile;
-  const limits = callLimits(profile.timeout).other;
+/** The service's subscriptions, through the one limiter. A caller's abort rejects with its reason; nothing is repeated here. */
+export class Subscriptions {
+  /** Operations for which the service profile has a path; `put` and `find` share one. */
+  readonly can: { readonly put: boolean; readonly reactivate: boolean };
+  readonly #options: SubscriptionsOptions;
 
-  async function ask(question: Change | SubscriptionQuestion, offset: number, signal: AbortSignal): Promise<Outcome> {
+  constructor(options: SubscriptionsOptions) {
+    const { signing, profile } = options;
+    const { subscription, reactivate } = profile.paths;
+    this.#options = options;
+    this.can = { put: subscription !== null && signing !== null, reactivate: reactivate !== null && signing !== null };
+  }
+
+  /** Creates or overwrites a subscription. Its result is `read` even if the answer says nothing. */
+  put(request: SubscriptionRequest, signal: AbortSignal): Promise<SubscriptionOutcome> {
+    const { subscription_id, type: subscription_type, entity_ids, change_types, callback_url } = request;
+    return this.#change(
+      { kind: 'subscribe', subscription_id, subscription_type, entity_ids, change_types, callback_url },
+      signal,
+    );
+  }
+
+  async find(subscription_id: string, signal: AbortSignal): Promise<SubscriptionOutcome> {
+    const question = { kind: 'subscription', subscription_id } as const;
+    const { asker, signing } = this.#options;
+    const found = withMissing(read(asker, question, await this.#ask(question, 0, signal), signing));
+    // An answer without a word about the subscription would make it look right.
+    return found.kind === 'read' && Object.values(found.value).every((value) => value === null)
+      ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says nothing about a subscription' }
+      : found;
+  }
+
+  /** Null keeps the callback address that the service has. */
+  async reactivate(
+    subscription_id: string,
+    callback_url: string | null,
+    signal: AbortSignal,
+  ): Promise<SubscriptionOutcome> {
+    return withMissing(await this.#change({ kind: 'reactivate', subscription_id, callback_url }, signal));
+  }
+
+  /** Signed, and corrected once where the service's clock makes the claims look wrong. */
+  async #change(question: Change, signal: AbortSignal): Promise<Exclude<SubscriptionOutcome, Missing>> {
+    const { asker, signing, service_clock, tell } = this.#options;
+    try {
+      await tell?.();
+    } catch (error) {
+      return { kind: 'unreachable', code: 'database', message: (error as Error).message };
+    }
+    if (signing === null) return noKey;
+    const known = service_clock.offset() ?? 0;
+    const used = Math.abs(known) > offsetUsedMs ? known : 0;
+    let outcome = await this.#ask(question, used, signal);
+    const newest = service_clock.newest() ?? used;
+    const claims = signing.body === 'jwt' && signing.claims;
+    if (claims && isUnsigned(outcome) && Math.abs(newest - used) > offsetUsedMs)
+      outcome = await this.#ask(question, newest, signal);
+    return read(asker, question, outcome, signing);
+  }
+
+  async #ask(question: Change | SubscriptionQuestion, offset: number, signal: AbortSignal): Promise<Outcome> {
+    const { asker, limiter, profile, signing, clock, entropy } = this.#options;
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
     // Signed when its turn has come: a token is valid for two minutes only.
@@ -77,42 +117,11 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
       signing === null || signing.body === 'json'
         ? undefined
         : (wanted) => signedToken(signing, wanted, { now: instant(clock.now() + offset), entropy });
+    const limits = callLimits(profile.timeout).other;
     const call = (turn: AbortSignal) =>
       asker.send(prepared, { ...limits, signal: turn, ...(sign === undefined ? {} : { sign }) });
     return limiter.run(call, signal, 'notification', null, `subscription ${question.subscription_id}`);
   }
-
-  /** Signed, and corrected once where the service's clock makes the claims look wrong. */
-  async function change(question: Change, signal: AbortSignal): Promise<Exclude<SubscriptionOutcome, Missing>> {
-    if (signing === null) return noKey;
-    const known = service_clock.offset() ?? 0;
-    const used = Math.abs(known) > offsetUsedMs ? known : 0;
-    let outcome = await ask(question, used, signal);
-    const newest = service_clock.newest() ?? used;
-    const claims = signing.body === 'jwt' && signing.claims;
-    if (claims && isUnsigned(outcome) && Math.abs(newest - used) > offsetUsedMs)
-      outcome = await ask(question, newest, signal);
-    return read(asker, question, outcome, signing);
-  }
-
-  return {
-    can: {
-      put: paths.subscription !== null && signing !== null,
-      reactivate: paths.reactivate !== null && signing !== null,
-    },
-    put: ({ subscription_id, type: subscription_type, ...request }, signal) =>
-      change({ kind: 'subscribe', subscription_id, subscription_type, ...request }, signal),
-    find: async (subscription_id, signal) => {
-      const question = { kind: 'subscription', subscription_id } as const;
-      const found = withMissing(read(asker, question, await ask(question, 0, signal), signing));
-      // An answer without a word about the subscription would make it look right.
-      return found.kind === 'read' && Object.values(found.value).every((value) => value === null)
-        ? { kind: 'failed', code: 'wrong-shape', message: 'the answer says nothing about a subscription' }
-        : found;
-    },
-    reactivate: async (subscription_id, callback_url, signal) =>
-      withMissing(await change({ kind: 'reactivate', subscription_id, callback_url }, signal)),
-  };
 }
 
 type Missing = Extract<SubscriptionOutcome, { kind: 'missing' }>;

@@ -10,7 +10,7 @@ import { rowShapes } from '../../src/domain/service/shapes.ts';
 import { ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
-import { createSubscriptions, type SubscriptionRequest } from '../../src/upstream/subscriptions.ts';
+import { type SubscriptionRequest, Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { document } from '../documents.ts';
 import { canary } from '../fakes/canary.ts';
 import { differentHarness } from '../fakes/different-harness.ts';
@@ -90,7 +90,8 @@ describe('the example', () => {
     });
     const key = readSigningKey(rsaPem('pkcs8'));
     if ('problem' in key) throw new Error(key.problem);
-    const subscriptions = createSubscriptions({
+    const subscriptions = new Subscriptions({
+      tell: null,
       asker: new ServiceAsker(http, adapter, {
         key: null,
         profile: defaultProfile,

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
 import { instant } from '../../src/clock.ts';
 import { roomFor } from '../../src/daemon/crowding.ts';
-import { type ChangeFeed, changeFeed } from '../../src/mirror/changes/change-feed.ts';
+import { ChangeFeed } from '../../src/mirror/changes/changes.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { eventSource } from '../fakes/event-source.ts';
 import { pruneChanges, putChanges } from '../fakes/planted.ts';
@@ -17,13 +17,15 @@ import { manualClock } from '../upstream/manual-clock.ts';
 const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 
 /** The admin interface over a mirror of its own: only what the feed needs. */
-async function harness(wrap: (feed: ChangeFeed) => ChangeFeed = (feed) => feed) {
+async function harness(watch: (feed: ChangeFeed) => void = () => undefined) {
   const stack = new AsyncDisposableStack();
   const test = stack.use(testMirror());
   const { path } = stack.use(temporaryDirectory());
   const clock = manualClock();
   const socket = join(path, 'admin.sock');
-  const changes = { feed: wrap(changeFeed(readsOf(test.reader))), clock, onChanges: test.mirror.onChanges };
+  const feed = new ChangeFeed(readsOf(test.reader));
+  watch(feed);
+  const changes = { feed, clock, onChanges: (listener: () => void) => test.mirror.onChanges(listener) };
   const options = {
     listen: `unix:${socket}`,
     token: null,
@@ -158,14 +160,14 @@ describe('GET /v1/changes as server-sent events', () => {
 
   it('reads no further for a client that does not, tells it where retention has overtaken it, and closes', async () => {
     let handed = 0;
-    await using it = await harness((feed) => ({
-      ...feed,
-      after: (cursor, limit) => {
-        const page = feed.after(cursor, limit);
+    await using it = await harness((feed) => {
+      const after = feed.after.bind(feed);
+      feed.after = (cursor, limit) => {
+        const page = after(cursor, limit);
         handed += page.changes.length;
         return page;
-      },
-    }));
+      };
+    });
     it.add(20_000, 1000);
     const source = await eventSource(it.socket, '/v1/changes', { reads: 'later' });
     // As many turns of the loop as would take all of it.

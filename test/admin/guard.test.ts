@@ -123,6 +123,7 @@ describe('outside a unix socket the admin interface', () => {
     const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
     expect(await statusOf('/', { authorization: token, ...link })).toBe(200);
     expect(await statusOf('/', { authorization: token, ...link, 'sec-fetch-dest': 'iframe' })).toBe(403);
+    expect(await statusOf('/', { authorization: token, ...link, origin: 'https://evil.example' })).toBe(403);
     expect(await statusOf('/v1/status', { authorization: token, ...link })).toBe(403);
     expect(await statusOf('/v1/resync', { authorization: token, ...link }, 'POST')).toBe(403);
   });

@@ -109,6 +109,22 @@ describe('GET /openapi.json', () => {
   });
 });
 
+it('each parameter in a path is named and required, and those after it as their operation says', async () => {
+  const { answer } = await ask('GET', '/openapi.json');
+  const { paths } = answer as Document;
+  type Parameter = { readonly name: string; readonly in: string; readonly required: boolean };
+  const parametersOf = (operation: unknown, place: string) =>
+    ((operation as { parameters?: Parameter[] } | undefined)?.parameters ?? [])
+      .filter((each) => each.in === place)
+      .map(({ name, required }) => [name, required]);
+  for (const [path, methods] of Object.entries(paths))
+    for (const operation of Object.values(methods)) {
+      const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => [name, true]);
+      expect(parametersOf(operation, 'path'), path).toEqual(names);
+    }
+  expect(parametersOf(paths['/v1/explain/{id}']?.get, 'query')).toContainEqual(['date', false]);
+});
+
 describe('an answer of a running daemon', () => {
   it.each(asked)('to %s is as it is described, and nothing more', async (name, path, body) => {
     const [method = ''] = name.split(' ');

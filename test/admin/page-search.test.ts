@@ -35,6 +35,11 @@ async function ask(query: string, hits: readonly Hit[] = [], total = hits.length
 }
 
 describe('the search for a product', () => {
+  it('leads to the product where it finds one alone', async () => {
+    const { status, location } = await ask('?q=zoo', [zoo]);
+    expect([status, location]).toEqual([303, '/product?id=703352']);
+  });
+
   it('lists what is found, with its state, and links each to its explanation', async () => {
     const closed = { ...zoo, product_id: 7, title: null, sellable: 0, price: null, stale: 1 } as Hit;
     const { status, body } = await ask('?q=%3Ci%3Ezoo', [zoo, closed], 40);

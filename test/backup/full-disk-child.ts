@@ -19,7 +19,7 @@ import { systemClock } from '../../src/clock.ts';
 import { notFailing } from '../../src/domain/files/failing.ts';
 import { backupsIn, manifestOf, mirrorCopy } from '../../src/files/backups.ts';
 import { createLog } from '../../src/log.ts';
-import { Attempts } from '../../src/mirror/status/attempts.ts';
+import { Attempts } from '../../src/mirror/status/outcomes.ts';
 import type { FilledUp, Moment, Way } from './full-disk.ts';
 
 /* Runs where the directory of the backups is a small file system. Prints a `FilledUp`. */

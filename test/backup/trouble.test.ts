@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { keepBackups } from '../../src/backup/keep.ts';
 import { systemClock } from '../../src/clock.ts';
 import { notFailing } from '../../src/domain/files/failing.ts';
-import { Attempts } from '../../src/mirror/status/attempts.ts';
+import { Attempts } from '../../src/mirror/status/outcomes.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { runMark } from '../fakes/no-child-outlives.ts';

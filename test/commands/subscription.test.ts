@@ -12,7 +12,7 @@ import { openMirroring } from '../../src/daemon/mirroring.ts';
 import { subscriptionAnswers } from '../../src/daemon/subscriptions.ts';
 import { serviceChecks } from '../../src/doctor/doctor.ts';
 import type { CataloguedError } from '../../src/errors.ts';
-import { changeFeed } from '../../src/mirror/changes/change-feed.ts';
+import { ChangeFeed } from '../../src/mirror/changes/changes.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { canary } from '../fakes/canary.ts';
@@ -81,7 +81,7 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
       const { subscriptions, probe, serviceClock, mirror } = stack.use(
         await openMirroring(testMachine({ log }), loaded),
       );
-      const feed = changeFeed(
+      const feed = new ChangeFeed(
         readsOf(
           stack.adopt(openMirrorForReading(mirror.path), (db) => {
             db.close();
@@ -101,7 +101,7 @@ async function harness(more: Record<string, unknown> = {}): Promise<CommandHarne
         'GET /v1/doctor': (_, signal) => serviceChecks(probes, signal),
       };
       const options = {
-        changes: { feed, clock: systemClock, onChanges: mirror.onChanges },
+        changes: { feed, clock: systemClock, onChanges: (listener: () => void) => mirror.onChanges(listener) },
         listen: loaded.config.admin.listen,
         token: null,
         log,

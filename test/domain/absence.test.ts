@@ -5,6 +5,7 @@ import {
   type AbsenceFacts,
   type DirectAnswer,
   isApart,
+  isGoneBy,
   isThere,
   listsApartMs,
   mustBeAsked,
@@ -68,6 +69,20 @@ describe('a product that the list lacks', () => {
     expect(isThere(absent(1, 'there', before))).toBe(false);
   });
 });
+
+it.each([
+  [404, 1, false],
+  [404, 2, true],
+  [410, 0, false],
+  [410, 1, true],
+  [403, 9, false],
+])(
+  'a read that is refused with %i just now, of a product missing from %i lists: it is gone (%s)',
+  (status, missing_walks, expected) => {
+    expect(isGoneBy(status, { missing_walks })).toBe(expected);
+    expect(isGoneBy(status, null)).toBe(false);
+  },
+);
 
 describe('the list is walked again', () => {
   it.each<[string, AbsenceFacts[], 'held' | 'free', number | null]>([

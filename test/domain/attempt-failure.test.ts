@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AttemptFailure, isBlameless, isWorthTelling } from '../../src/domain/push/attempt-failure.ts';
+import { type AttemptFailure, isBlameless, isWorthTelling } from '../../src/domain/push/subscription-step.ts';
 
 const cases: [failure: AttemptFailure | null, told: 'at once' | 'the third time' | 'never', blameless: boolean][] = [
   ['refused', 'at once', false],

@@ -30,6 +30,7 @@ describe('a read about a closed product', () => {
     ['that says so again too soon', { available_at: at + 1 }, 'enabled', at + minute, 'undecided'],
     ['that says so again a minute later', { available_at: at + 1 }, 'enabled', at + 1 + minute, 'undecided'],
     ['that says so again when no cache has the old state', { available_at: at + 1 }, 'enabled', at + 12 * minute, 'undone'],
+    ['that says so again too soon, when no cache has the old state', { available_at: at + 11 * minute + 1 }, 'enabled', at + 12 * minute, 'undecided'],
     ['that says so once when no cache has the old state', {}, 'enabled', at + 12 * minute, 'available-once'],
     ['that decides between two announced states', { available_at: at - minute }, 'enabled', at + 1, 'undone'],
     ['that says available after one that said disabled', { confirmed_at: at + 1 }, 'enabled', at + 2, 'reopened'],

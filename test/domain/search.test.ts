@@ -5,7 +5,7 @@ import { lightStemmers } from '../../src/domain/search/endings.ts';
 import { foldedLetters, foldLetter, isRunOn } from '../../src/domain/search/letters.ts';
 import { indexed, termsBy } from '../../src/domain/search/terms.ts';
 import { fold, wordsOf } from '../../src/domain/search/words.ts';
-import { stemOf } from '../../src/mirror/catalogue/search/stems.ts';
+import { stemOf } from '../../src/mirror/catalogue/search-stems.ts';
 
 const words = (text: string) => wordsOf(text).map(({ folded }) => folded);
 

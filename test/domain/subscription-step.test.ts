@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
 import { changeTypes, type HeldSubscription, type WantedSubscription } from '../../src/domain/push/subscription.ts';
-import { afterSelfTest, repairOf, type StepFacts, subscriptionStep } from '../../src/domain/push/subscription-step.ts';
+import { afterSelfTest, type StepFacts, subscriptionStep } from '../../src/domain/push/subscription-step.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
@@ -21,50 +21,15 @@ const right: HeldSubscription = {
   address: 'current',
 };
 
-describe('a repair', () => {
-  const facts = { failures: 0, not_before: null, can: { reactivate: true } };
-  const cases: [title: string, status: string | null, facts: Parameters<typeof repairOf>[1], expected: object][] = [
-    ['is not needed where it works', 'active', facts, { action: 'nothing' }],
-    ['is not needed before it was ever asked', null, facts, { action: 'nothing' }],
-    ['reactivates a degraded one after a self-test', 'degraded', facts, { action: 'reactivate', self_test: true }],
-    ['reactivates a failed one after a self-test', 'failed', facts, { action: 'reactivate', self_test: true }],
-    [
-      'puts it again where the service cannot reactivate',
-      'degraded',
-      { ...facts, can: { reactivate: false } },
-      { action: 'put', self_test: true },
-    ],
-    ['creates a cancelled one again', 'cancelled', facts, { action: 'recreate', self_test: false }],
-    ['creates one that is gone again', 'missing', facts, { action: 'recreate', self_test: false }],
-    ['waits for its time', 'degraded', { ...facts, not_before: now + hour }, { action: 'wait', until: now + hour }],
-    [
-      'comes when its time has come',
-      'degraded',
-      { ...facts, not_before: now },
-      { action: 'reactivate', self_test: true },
-    ],
-    [
-      'does not wait for an instant that no backoff makes',
-      'degraded',
-      { ...facts, not_before: now + 12 * 365 * day },
-      { action: 'reactivate', self_test: true },
-    ],
-  ];
-  test.each(cases)('%s', (_, status, given, expected) => {
-    expect(repairOf(status, given, now)).toEqual(expected);
-  });
-
-  test('waits for the address to answer, but not for ever: not every network reaches itself', () => {
-    expect(afterSelfTest('passed', { failures: 0 })).toBe('go');
-    expect(afterSelfTest('skipped', { failures: 0 })).toBe('go');
-    expect([0, 1, 2, 3, 9].map((failures) => afterSelfTest('failed', { failures }))).toEqual([
-      'wait',
-      'wait',
-      'wait',
-      'go',
-      'go',
-    ]);
-  });
+test('a repair waits for the address to answer, but not for ever: not every network reaches itself', () => {
+  expect(afterSelfTest('passed', 0)).toBe('go');
+  expect([0, 1, 2, 3, 9].map((failures) => afterSelfTest('failed', failures))).toEqual([
+    'wait',
+    'wait',
+    'wait',
+    'go',
+    'go',
+  ]);
 });
 
 const epoch = (number: number, announced_at: number | null, until: number | null = null): EpochState => ({
@@ -76,16 +41,17 @@ const epoch = (number: number, announced_at: number | null, until: number | null
 
 describe('the next step of a subscription', () => {
   const facts: StepFacts = {
-    failures: 0,
     failure: null,
     not_before: null,
-    can: { reactivate: true },
+    can: { put: true, reactivate: true },
+    readable: true,
     put_at: now - 2 * day,
     put: 'same',
     wrested_at: null,
-    foreign: 'theirs',
+    taken: false,
   };
   const announced = [epoch(1, now - day)];
+  const degraded = { ...right, status: 'degraded' };
   const cases: [
     title: string,
     held: HeldSubscription | null,
@@ -93,7 +59,16 @@ describe('the next step of a subscription', () => {
     facts: Partial<StepFacts>,
     expected: object,
   ][] = [
-    ['is nothing where nothing differs', right, announced, {}, { step: 'nothing' }],
+    ['is nothing where nothing differs', right, announced, {}, { step: 'nothing', reason: 'as-declared' }],
+    ['is nothing before the first read', null, [], {}, { step: 'nothing', reason: 'not-read' }],
+    ['puts one that nobody can read', null, [], { readable: false }, { step: 'put', reason: 'differs' }],
+    [
+      'is nothing where the service takes none',
+      { ...right, entity_ids: [1] },
+      announced,
+      { put: 'other', can: { put: false, reactivate: false } },
+      { step: 'nothing', reason: 'no-path' },
+    ],
     ['puts what is not there', { ...right, status: 'missing' }, [], {}, { step: 'put', reason: 'missing' }],
     ['puts what was cancelled', { ...right, status: 'cancelled' }, announced, {}, { step: 'put', reason: 'cancelled' }],
     [
@@ -108,15 +83,50 @@ describe('the next step of a subscription', () => {
       { ...right, entity_ids: [1] },
       announced,
       { put_at: now - hour },
-      { step: 'nothing' },
+      { step: 'nothing', reason: 'put-today' },
     ],
     ['puts it again after a day', { ...right, entity_ids: [1] }, announced, {}, { step: 'put', reason: 'differs' }],
-    ['waits for its time', { ...right, status: 'missing' }, announced, { not_before: now + hour }, { step: 'nothing' }],
     [
-      'repairs what is degraded',
-      { ...right, status: 'degraded' },
+      'waits for its time',
+      { ...right, status: 'missing' },
       announced,
-      {},
+      { not_before: now + hour },
+      { step: 'nothing', reason: 'paused' },
+    ],
+    [
+      'waits after a failure, whatever differs',
+      { ...right, entity_ids: [1] },
+      announced,
+      { put: 'other', failure: 'refused', not_before: now + hour },
+      { step: 'nothing', reason: 'paused' },
+    ],
+    ['repairs what is degraded', degraded, announced, {}, { step: 'repair', action: 'reactivate' }],
+    [
+      'puts what is degraded where the service cannot reactivate',
+      degraded,
+      announced,
+      { can: { put: true, reactivate: false } },
+      { step: 'repair', action: 'put' },
+    ],
+    [
+      'waits before the next repair',
+      degraded,
+      announced,
+      { not_before: now + hour },
+      { step: 'nothing', reason: 'paused' },
+    ],
+    [
+      'repairs when its time has come',
+      degraded,
+      announced,
+      { not_before: now },
+      { step: 'repair', action: 'reactivate' },
+    ],
+    [
+      'does not wait for an instant that no backoff makes',
+      degraded,
+      announced,
+      { not_before: now + 12 * 365 * day },
       { step: 'repair', action: 'reactivate' },
     ],
     [
@@ -130,31 +140,32 @@ describe('the next step of a subscription', () => {
       'puts once against an address that is not ours',
       { ...right, address: 'foreign' },
       announced,
-      {},
+      { taken: true },
       { step: 'put', reason: 'taken' },
     ],
     [
       'and no second time within a day',
       { ...right, address: 'foreign' },
       announced,
-      { wrested_at: now - 23 * hour },
-      { step: 'nothing' },
+      { taken: true, wrested_at: now - 23 * hour },
+      { step: 'nothing', reason: 'taken-today' },
     ],
     [
       'but once a day',
       { ...right, address: 'foreign' },
       announced,
-      { wrested_at: now - day },
+      { taken: true, wrested_at: now - day },
       { step: 'put', reason: 'taken' },
     ],
     [
       'nor is it a war where the address may be an old one of our own',
       { ...right, address: 'foreign' },
       announced,
-      { foreign: 'perhaps ours', put: 'other', wrested_at: now - hour },
+      { put: 'other', wrested_at: now - hour },
       { step: 'put', reason: 'differs' },
     ],
-    ['rotates when it is time', right, [epoch(1, now - 31 * day)], {}, { step: 'rotate' }],
+    ['rotates when it is time', right, [epoch(2, now - 30 * day), epoch(1, now - 60 * day)], {}, { step: 'rotate' }],
+    ['rotates to its first address', right, [], {}, { step: 'rotate' }],
     [
       'tells the service of a new address',
       { ...right, address: 'grace' },

@@ -11,7 +11,7 @@ import { jobsOf } from '../../src/daemon/jobs.ts';
 import type { Machine } from '../../src/daemon/machine.ts';
 import { type Mirroring, openMirroring } from '../../src/daemon/mirroring.ts';
 import type { Job } from '../../src/daemon/schedule.ts';
-import { type MirrorStatus, statusOf } from '../../src/mirror/status/status.ts';
+import { type MirrorStatus, StatusReads } from '../../src/mirror/status/status.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
 
@@ -96,7 +96,7 @@ export async function startJobs(
   spoilt?.(mirroring);
   const outside = outsideOf(mirroring);
   let reader: ReturnType<typeof openMirrorWithClock> | null = null;
-  let status: ((now: Instant) => MirrorStatus) | null = null;
+  let status: StatusReads | null = null;
   stack.defer(() => void reader?.db.close());
   /** Connects when somebody looks for the first time, and sets the clock of the views. */
   const shownAt = (now: Instant) => {
@@ -111,8 +111,8 @@ export async function startJobs(
   const statusNow = () => {
     const as_of = mirroring.clock.now();
     const db = shownAt(as_of);
-    status ??= statusOf(db);
-    return { ...status(as_of), as_of };
+    status ??= new StatusReads(db);
+    return { ...status.read(as_of), as_of };
   };
   const count = async () => statusNow();
   const stopping = new AbortController();

@@ -101,7 +101,7 @@ export async function jobWorld({ start, at, works, mutated, between }: JobWorldO
       ...own,
       clock: { ...own.clock, now: () => instant(own.clock.now() + machine.offset_ms) },
       disk: { spaceOf: () => ({ size_bytes: 1e10, ...disk }) },
-      network: { ...nearby, selfTest: async () => ({ result: 'passed', message: '404' }) },
+      network: { ...nearby, selfTest: async () => ({ result: 'passed', message: '404', answered: true }) },
     }),
     spoilt: (mirroring) => {
       goThroughFiles(mirroring, works.includes('start-check') ? 'mirror unchecked' : 'checked');

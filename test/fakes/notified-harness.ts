@@ -59,7 +59,7 @@ export async function notifiedHarness(
     const { status } = await fetch(`${public_url}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
       asking -= 1;
     });
-    return { result: status === 404 ? 'passed' : 'failed', message: String(status) };
+    return { result: status === 404 ? 'passed' : 'failed', message: String(status), answered: false };
   };
   const own: FilledOptions = {
     secrets: {

@@ -15,17 +15,17 @@ const mirrorOf = (place: Place) => ('mirror' in place ? place.mirror : place.dae
 
 /** Withdraws a product at an instant, as two lists without it and its own read would. */
 export function withdraw(place: Place, product_id: number, at: Instant, by: Partial<FoundBy> = {}): void {
-  const { catalogue, transaction } = mirrorOf(place);
-  transaction(() =>
-    catalogue.removals.withdraw(product_id, 'gone', at, { sent_at: at, reason: 'missing-from-list', ...by }),
+  const mirror = mirrorOf(place);
+  mirror.transaction(() =>
+    mirror.catalogue.removals.withdraw(product_id, 'gone', at, { sent_at: at, reason: 'missing-from-list', ...by }),
   );
 }
 
 /** Makes records due at an instant, for a reason. */
 export function makeDue(place: Place, records: readonly RecordKey[], due: Due): void {
-  const { schedule, transaction } = mirrorOf(place);
-  transaction(() => {
-    for (const record of records) schedule.records.setDue(record, due);
+  const mirror = mirrorOf(place);
+  mirror.transaction(() => {
+    for (const record of records) mirror.schedule.records.setDue(record, due);
   });
 }
 

@@ -2,17 +2,17 @@ import { dirname, join } from 'node:path';
 import { instant } from '../../src/clock.ts';
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
+import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
-import type { CallbackAddresses } from '../../src/inbox/addresses.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
-import { type SubscriptionWork, subscriptionWork } from '../../src/sync/subscriptions/work.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
+import { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
-import { createSubscriptions } from '../../src/upstream/subscriptions.ts';
+import { Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
@@ -29,7 +29,9 @@ import { testSync } from './test-sync.ts';
 export interface SubscriptionHarness extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly service: SubscriptionService;
-  readonly addresses: CallbackAddresses;
+  /** The token of an epoch of `all`, and its epochs so far. */
+  token(epoch: number): string;
+  epochs(): readonly EpochState[];
   /** Whether a delivery with this token would be taken at an instant. */
   accepts(token: string, now: number): boolean;
   readonly test: TestMirror;
@@ -98,7 +100,8 @@ export async function subscriptionHarness(
   const paths = { ...defaultProfile.paths, subscription: path, reactivate: reactivate ? `${path}/reactivate` : null };
   const ports: SubscriptionPorts = {
     ...testSync({ mirror: test.mirror, clock, chance: () => 0.5, log: log.log }),
-    service: createSubscriptions({
+    service: new Subscriptions({
+      tell: null,
       asker: askerOver(http, { profile: { paths } }),
       limiter: { run: (call, signal) => call(signal) },
       profile: {
@@ -111,7 +114,7 @@ export async function subscriptionHarness(
       entropy: seededEntropy(1),
     }),
     addresses,
-    mayRotate: () => true,
+    watch: { mayPrune: () => true },
     settings: {
       declared,
       public_url,
@@ -120,11 +123,11 @@ export async function subscriptionHarness(
       rotate_every: 30 * 24 * 60 * minute,
       grace: 7 * 24 * 60 * minute,
     },
-    selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time' }),
+    selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time', answered: false }),
   };
   const failures: unknown[] = [];
   function start(over: SubscriptionPorts) {
-    const started = subscriptionWork(over);
+    const started = new SubscriptionWork(over);
     const job = subscriptionsJob(started);
     const failed = (error: unknown) => failures.push(error);
     return { work: started, schedule: testSchedule([job], { clock, signal: never, failed }) };
@@ -133,7 +136,8 @@ export async function subscriptionHarness(
   const harness: SubscriptionHarness = {
     clock,
     service,
-    addresses,
+    token: (epoch) => addresses.token('all', epoch),
+    epochs: () => addresses.states(),
     accepts: (token, now) => (addresses.recognise(token, instant(now))?.standing ?? 'dropped') !== 'dropped',
     test,
     ports,

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { newId, systemEntropy } from '../../src/clock.ts';
-import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
+import { applySearchRules } from '../../src/mirror/catalogue/search.ts';
 import type { MirrorOptions } from '../../src/mirror/claim.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';

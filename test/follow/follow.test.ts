@@ -16,7 +16,7 @@ import {
   publishedTables,
   searchedTables,
 } from '../../src/mirror/rows/capture.ts';
-import { type PublishedPage, rowPages } from '../../src/mirror/rows/pages.ts';
+import { type PublishedPage, RowPages } from '../../src/mirror/rows/pages.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
@@ -47,7 +47,7 @@ function rowsOf(path: string, now: () => number): TestSource {
       if (source.away) throw new SourceAway('cut');
       const db = new Database(path, { readonly: true });
       try {
-        const page = rowPages(db).after({ ...question, limit: 3 });
+        const page = new RowPages(db).after({ ...question, limit: 3 });
         return { ...page, tables: page.tables.filter(({ table }) => source.only(table)), published_at: now() };
       } catch (error) {
         if ((error as { code?: string }).code === 'rows-begun-anew') return 'begun-anew' as const;

@@ -62,6 +62,7 @@ describe('rotation', () => {
     expect(standings(inbox, 0)).toEqual(['current', null, null]);
     addresses.announced('norland', 1, instant(10), grace);
     expect(addresses.begin('norland', instant(day))).toBe(2);
+    expect(addresses.begin('norland', instant(day + 1))).toBe(2);
     expect(addresses.current('norland', instant(day))).toBe(2);
     expect(standings(inbox, 2 * day)).toEqual(['current', 'current', null]);
     addresses.announced('norland', 2, instant(3 * day), grace);

@@ -8,7 +8,7 @@ import { type Publication, publicationOf } from '../../src/database/publication.
 import { databaseSource } from '../../src/follow/database-source.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { publishedMirror } from '../../src/instance/published.ts';
-import { changeFeed, type FeedPage } from '../../src/mirror/changes/change-feed.ts';
+import { ChangeFeed, type FeedPage } from '../../src/mirror/changes/changes.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { sequence } from '../../src/sandbox/random.ts';
@@ -115,7 +115,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
   function read(name: string, after = 0, feed: string | null = null): FeedPage {
     const db = openMirrorForReading(optionsOf(name).path);
     try {
-      return changeFeed(readsOf(db)).after(after, 100, feed);
+      return new ChangeFeed(readsOf(db)).after(after, 100, feed);
     } finally {
       db.close();
     }

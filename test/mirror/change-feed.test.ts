@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { changeFeed } from '../../src/mirror/changes/change-feed.ts';
+import { ChangeFeed } from '../../src/mirror/changes/changes.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
@@ -14,7 +14,7 @@ describe('the feed as it is read', () => {
   it('goes on after a cursor without a gap or a repetition, whatever the limit', () => {
     using test = testMirror();
     for (let id = 1; id <= 7; id += 1) add(test, id);
-    const feed = changeFeed(readsOf(test.reader));
+    const feed = new ChangeFeed(readsOf(test.reader));
     for (const limit of [1, 2, 3, 7, 100]) {
       const seen: number[] = [];
       for (let cursor = 0; cursor < 7; ) {
@@ -29,7 +29,7 @@ describe('the feed as it is read', () => {
 
   it('of nothing, and after retention has taken everything, ends where it began: the newest number stays known', () => {
     using test = testMirror();
-    const feed = changeFeed(readsOf(test.reader));
+    const feed = new ChangeFeed(readsOf(test.reader));
     expect(feed.after(0, 10)).toMatchObject({ changes: [], next: 0, floor: 0, newest: 0 });
     add(test, 1);
     add(test, 2);

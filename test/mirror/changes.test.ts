@@ -118,53 +118,56 @@ describe('the change feed', () => {
 
   it('forgets the oldest beyond a number of bytes too, but for the change that reaches over it, and raises the floor', () => {
     using test = testMirror();
-    const { changes, transaction } = test.mirror;
+    const { mirror } = test;
+    const { changes } = mirror;
     const detail = { title: 'x'.repeat(1000) };
     const add = (product_id: number) => changes.add({ product_id, kind: 'product_added', detail }, by);
-    transaction(() => [1, 2, 3, 4].forEach(add));
-    expect(transaction(() => changes.prune(instant(0), 2000))).toBe(2);
+    mirror.transaction(() => [1, 2, 3, 4].forEach(add));
+    expect(mirror.transaction(() => changes.prune(instant(0), 2000))).toBe(2);
     expect(test.all('SELECT product_id FROM changes')).toEqual([{ product_id: 3 }, { product_id: 4 }]);
     expect(test.all('SELECT feed_floor_seq FROM mirror_info')).toEqual([{ feed_floor_seq: 2 }]);
-    expect(transaction(() => changes.prune(instant(0), 2000))).toBe(0);
+    expect(mirror.transaction(() => changes.prune(instant(0), 2000))).toBe(0);
   });
 
   it('ends a pass by what it holds alone: once, with the first and the last number, whatever a kill has cut off', () => {
     using test = testMirror();
-    const { changes, transaction, markFilled } = test.mirror;
+    const { mirror } = test;
+    const { changes } = mirror;
     const add = (product_id: number) => changes.add({ product_id, kind: 'sale_enabled', detail: {} }, by);
-    const end = () => transaction(() => changes.completePass(instant(5000)));
-    transaction(() => add(1));
+    const end = () => mirror.transaction(() => changes.completePass(instant(5000)));
+    mirror.transaction(() => add(1));
     end();
     expect(changes.isPassOpen()).toBe(false);
-    transaction(() => markFilled(instant(2000)));
+    mirror.transaction(() => mirror.markFilled(instant(2000)));
     end();
     end();
-    transaction(() => add(2));
-    transaction(() => add(3));
+    mirror.transaction(() => add(2));
+    mirror.transaction(() => add(3));
     expect(changes.isPassOpen()).toBe(true);
     end();
     expect(test.all("SELECT seq, product_id, detail FROM changes WHERE kind = 'pass_completed'")).toEqual([
       { seq: 2, product_id: 0, detail: '{"from":1,"to":1}' },
       { seq: 5, product_id: 0, detail: '{"from":3,"to":4}' },
     ]);
-    transaction(() => add(4));
+    mirror.transaction(() => add(4));
     // What was forgotten is not named.
-    transaction(() => changes.prune(instant(Number.MAX_SAFE_INTEGER)));
+    mirror.transaction(() => changes.prune(instant(Number.MAX_SAFE_INTEGER)));
     end();
     expect(test.all('SELECT * FROM changes')).toEqual([]);
   });
 
   it('forgets what is too old, says from where on it is whole, and never uses a number twice', () => {
     using test = testMirror();
-    const { changes, transaction } = test.mirror;
+    const { mirror } = test;
+    const { changes } = mirror;
     const add = (sent_at: number) =>
       changes.add({ product_id: 7, kind: 'sale_enabled', detail: {} }, { ...by, sent_at: instant(sent_at) });
-    const prune = (before: number) => transaction(() => changes.prune(instant(before)));
-    transaction(() => [1000, 2000, 3000].forEach(add));
+    const prune = (before: number) => mirror.transaction(() => changes.prune(instant(before)));
+    mirror.transaction(() => [1000, 2000, 3000].forEach(add));
     expect(prune(2500)).toBe(2);
     expect(test.all('SELECT feed_floor_seq FROM mirror_info')).toEqual([{ feed_floor_seq: 2 }]);
     expect(prune(9000)).toBe(1);
-    transaction(() => add(by.sent_at));
+    mirror.transaction(() => add(by.sent_at));
     expect(test.all('SELECT seq FROM changes')).toEqual([{ seq: 4 }]);
     expect(prune(500)).toBe(0);
   });

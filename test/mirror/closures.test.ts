@@ -17,9 +17,9 @@ const entry = (product_id: number): ProductEntry => ({
 
 it('a closure is forgotten when it has been over for long; one in force stays, however old', () => {
   using test = testMirror();
-  const { transaction } = test.mirror;
-  const { closures } = test.mirror.push;
-  const { products } = test.mirror.catalogue;
+  const { mirror } = test;
+  const { closures } = mirror.push;
+  const { products } = mirror.catalogue;
   const words = { reason: null, expected_reopening: null, alternative_product_id: null };
   const close = (product_id: number) => {
     products.store(entry(product_id), read);
@@ -33,7 +33,7 @@ it('a closure is forgotten when it has been over for long; one in force stays, h
     });
     return closures.inForce(product_id)?.closure_id ?? 0;
   };
-  transaction(() => {
+  mirror.transaction(() => {
     closures.mark(close(1), 'ended_at', instant(5000));
     closures.mark(close(2), 'ended_at', instant(9000));
     close(3);

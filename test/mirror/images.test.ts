@@ -56,6 +56,20 @@ describe('the view images', () => {
     reader.db.close();
   });
 
+  it('shows no image that its host has lost since it was confirmed, until a later read confirms it', () => {
+    using harness = withOneImage();
+    const { db, test } = harness;
+    const at = Date.now() - hour;
+    const shownAfter = (sql: string) => {
+      db.exec(sql);
+      return test.all('SELECT image_key FROM images').length;
+    };
+    expect(shownAfter(`UPDATE _product SET images_verified_at = ${at}`)).toBe(1);
+    expect(shownAfter(`UPDATE image SET doubted_at = ${at}`)).toBe(0);
+    expect(shownAfter(`UPDATE _product SET images_verified_at = ${at + 1}`)).toBe(1);
+    expect(shownAfter(`UPDATE image SET withdrawn_at = ${at + 2}`)).toBe(0);
+  });
+
   it('shows the file of the first configured size, and none where no files are kept', () => {
     using harness = withOneImage();
     const { db, test } = harness;

@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { openMirror } from '../../src/mirror/mirror.ts';
-import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { openForWriting } from '../../src/sqlite/database-file.ts';
+import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
+import { openForWriting, refuseUnusable } from '../../src/sqlite/database-file.ts';
 import { prepareDirectory } from '../../src/sqlite/directory.ts';
 import { acquireMirrorLock } from '../../src/sqlite/lock.ts';
 import { temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
@@ -50,6 +50,22 @@ it('a mirror that is damaged where it says whose it is, is refused as damaged; w
   writeSync(file, Buffer.alloc(size, 0xff), 0, size, (page - 1) * size);
   closeSync(file);
   expect(() => openMirror(options)).toThrow(expect.objectContaining({ code: 'damaged' }));
+});
+
+it('a mirror that is opened as a storefront opens it cannot be written, and is not made', () => {
+  using test = testMirror();
+  const db = openMirrorForReading(test.path);
+  expect(() => db.exec('DELETE FROM _product')).toThrow(/readonly/);
+  db.close();
+  expect(() => openMirrorForReading(`${test.path}x`)).toThrow(expect.objectContaining({ code: 'no-mirror' }));
+});
+
+it('an empty file is one to be made, unless there is a backup of it', () => {
+  const look = { condition: 'empty', wrong: null } as const;
+  expect(() => refuseUnusable('/nowhere/mirror.db', mirrorFile, look, [])).not.toThrow();
+  expect(() => refuseUnusable('/nowhere/mirror.db', mirrorFile, look, ['/backups/mirror-1.db'])).toThrow(
+    expect.objectContaining({ code: 'damaged', message: expect.stringContaining('(mirror-1.db)') }),
+  );
 });
 
 it('the directory that is made for a mirror is of a group, and only the daemon may unlink what is in it', () => {

@@ -97,6 +97,8 @@ it('an image of a venue is shown for 14 days after the read that returned it, an
   putExperiences(test, read(undefined), instant(at + imageLimitMs / 2 + 1000));
   expect(credits(at + imageLimitMs - 1000)).toEqual(['a', 'c']);
   expect(credits(at + imageLimitMs)).toEqual([]);
+  // A clock that is two days behind the read is wrong.
+  expect(credits(at - 2 * 86_400_000)).toEqual([]);
   putExperiences(test, read([image('c')]), instant(at + imageLimitMs));
   expect(credits(at + imageLimitMs)).toEqual(['c']);
   test.mirror.transaction(() => test.mirror.markFilled(at));

@@ -3,6 +3,8 @@ import { instant } from '../../src/clock.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
+import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
@@ -152,4 +154,27 @@ it('a held row is stale in every view that can hold it, not expired before four 
   await harness.drive(runSyncCycle(sync, 4, { job_id: null, signal: new AbortController().signal }));
   expect(states(harness.clock.now())).toEqual(views.map(() => ['fresh0']));
   reader.db.close();
+});
+
+it('no price is shown that was never read, and neither a price nor a date of a withdrawn product', async () => {
+  await using harness = await filledHarness({ products: 3 });
+  const { path } = harness.daemon.mirror;
+  const reader = openMirrorWithClock(path);
+  reader.set(harness.clock.now());
+  const db = otherWriter(path);
+  const shown = (view: string) => reader.db.prepare(`SELECT count(*) FROM ${view}`).pluck().get();
+  const dated = ['availability_days', 'availability_slots', 'bookable_days'];
+  expect([...dated, 'product_prices'].filter((view) => shown(view) === 0)).toEqual([]);
+  db.exec('UPDATE price SET checked_at = NULL');
+  expect(shown('product_prices')).toBe(0);
+  db.exec('UPDATE price SET checked_at = stale_at, shut = 3; UPDATE date_window SET shut = 3');
+  expect([...dated, 'product_prices'].map(shown)).toEqual([0, 0, 0, 0]);
+  db.close();
+  reader.db.close();
+});
+
+it('the details of a product whose own read was never answered are of unknown age', () => {
+  using test = testMirror();
+  putProducts(test, [productOf(7)]);
+  expect(test.all('SELECT detail_freshness FROM products')).toEqual([{ detail_freshness: 'unknown' }]);
 });

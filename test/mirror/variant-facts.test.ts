@@ -53,8 +53,8 @@ it('what is no list is not said, and a list has what is of its type', () => {
 it('a read of the variants is believed of those that availability brought while it was under way', () => {
   using test = testMirror();
   putProducts(test, [productOf(1)]);
-  const { transaction } = test.mirror;
-  const { variants } = test.mirror.catalogue;
+  const { mirror } = test;
+  const { variants } = mirror.catalogue;
   const read = {
     product_id: 1,
     language: 'en',
@@ -64,12 +64,14 @@ it('a read of the variants is believed of those that availability brought while 
   } as const;
   const called = (label: string) => [{ variant_id: 7, document: JSON.stringify({ id: 7, label }) }];
   const only = new Set([7]);
-  transaction(() =>
+  mirror.transaction(() =>
     variants.store({ ...read, source: 'availability', sent_at: instant(at + 2) }, called('sold'), only),
   );
-  transaction(() => variants.store({ ...read, source: 'variants', sent_at: instant(at + 1) }, called('listed'), only));
+  mirror.transaction(() =>
+    variants.store({ ...read, source: 'variants', sent_at: instant(at + 1) }, called('listed'), only),
+  );
   expect(test.all('SELECT label, source FROM variants')).toEqual([{ label: 'listed', source: 'variants' }]);
   // One that was sent before the last of them is not.
-  transaction(() => variants.store({ ...read, source: 'variants', sent_at: at }, called('older'), only));
+  mirror.transaction(() => variants.store({ ...read, source: 'variants', sent_at: at }, called('older'), only));
   expect(test.all('SELECT label, source FROM variants')).toEqual([{ label: 'listed', source: 'variants' }]);
 });

@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { applySearchRules } from '../../src/mirror/catalogue/search/rules.ts';
+import { applySearchRules } from '../../src/mirror/catalogue/search.ts';
 import { section } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
 import { withdraw } from '../fakes/planted.ts';

@@ -113,11 +113,11 @@ it('explain counts a retry as one call, and not as two thousand a day', async ()
   const [id = 0] = harness.products();
   const calls = () => explainProduct(harness.daemon.sync, id)?.calls_per_day ?? 0;
   const before = calls();
-  const { transaction } = harness.daemon.mirror;
-  const { records } = harness.daemon.mirror.schedule;
+  const { mirror } = harness.daemon;
+  const { records } = mirror.schedule;
   const at = harness.clock.now();
   const due = { at: instant(at + 30_000), reason: 'retry' } as const;
-  transaction(() => {
+  mirror.transaction(() => {
     for (const record of records.ofProduct(id)) records.failed(record, { at, text: 'reset: no answer', due });
   });
   expect(calls()).toBeLessThan(1.5 * before);

@@ -80,6 +80,15 @@ describe('a notification that a product is closed', () => {
     expect(test.inbox.states()).toEqual(['applied']);
   });
 
+  it('is confirmed by a read at once, although its details were read because of a notification just before', async () => {
+    await using test = await filled();
+    const [id = 0] = test.ids;
+    await test.post(notificationOf(id, updated()), 10_000);
+    test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(id, disabled(words)), 10_000);
+    expect(test.product(id)).toMatchObject({ sale_status: 'disabled', disabled_source: 'read' });
+  });
+
   it('is explained as what has become of it', async () => {
     await using test = await filled();
     const [id = 0, other = 0] = test.ids;

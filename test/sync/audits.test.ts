@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { truthOf } from '../../src/mirror/status/truth.ts';
+import { TruthReads } from '../../src/mirror/status/status.ts';
 import { readsOf } from '../../src/sqlite/statements.ts';
 import { surveyInterest, weighProduct } from '../../src/sync/records/weights.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -19,7 +19,7 @@ const near = { availability: { horizon: 31 } };
 function truthIn({ daemon, clock }: VirtualHarness) {
   const db = openMirrorAt(daemon.config.mirror.path, clock.now());
   try {
-    return truthOf(readsOf(db))();
+    return new TruthReads(readsOf(db)).outdated();
   } finally {
     db.close();
   }

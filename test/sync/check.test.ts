@@ -6,6 +6,7 @@ import type { CheckAnswer } from '../../src/sync/checks/check-answer.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { makeDue, withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -326,6 +327,17 @@ describe('where the service does not answer', () => {
       expect(errorRates(test)).toMatchObject([{ checks: 0, wrong: 0, unanswered: times, rate: null }]);
     },
   );
+
+  it('a date whose answer is held is answered as stale', async () => {
+    await using test = await filled();
+    test.harness.sandbox.faults.add({ kind: 'html', path: 'availability' });
+    const stale = async () => (await test.check()).mirror?.stale;
+    expect(await stale()).toBe(false);
+    const db = otherWriter(test.harness.daemon.mirror.path);
+    db.prepare('UPDATE date_window SET held_at = checked_at').run();
+    db.close();
+    expect(await stale()).toBe(true);
+  });
 
   it('closing ends all who wait', async () => {
     await using test = await filled();

@@ -285,6 +285,10 @@ it('a subscription that the service lost and found again has what it covers read
   await chores();
   await test.harness.drive(test.work.compare(null, never));
   await chores();
+  // The list comes first: it shows at once what was closed meanwhile.
+  expect(
+    test.harness.rows("SELECT due_reason FROM _record WHERE resource = 'products' AND product_id = 0"),
+  ).toContainEqual({ due_reason: 'gap-healing' });
   await test.live(hour);
   expect(gaps(test)).toMatchObject([{ subscription_id: 'all', products: 30 }]);
   expect(gaps(test)[0]?.closed_at).not.toBeNull();

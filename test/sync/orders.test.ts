@@ -37,12 +37,21 @@ it('a failed order is read again at once in the checkout lane, and the mirror th
   product.sold_out.add(date);
   expect(orderAndRecheck(desk, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
   expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
-  await harness.drive(recheckOrder(desk, failed, never));
+  await harness.drive(harness.clock.sleep(5000));
   expect(harness.daemon.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);
   expect(harness.daemon.mirror.checks.date(product.id, 'EUR', date)).toMatchObject({ form: null });
   expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({
     due_reason: expect.not.stringContaining('order'),
   });
+});
+
+it('a re-read says whether the service has answered it', async () => {
+  const { harness, failed, desk } = await filled();
+  await using _ = harness;
+  const read = () => harness.drive(recheckOrder(desk, failed, never));
+  expect(await read()).toBe(true);
+  harness.sandbox.faults.add({ kind: 'html', path: 'availability' });
+  expect(await read()).toBe(false);
 });
 
 it('the change that a failed order told of raises the volatility once, also when its re-read finds it', async () => {

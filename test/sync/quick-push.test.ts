@@ -101,6 +101,17 @@ describe('where only the calls of the specification exist', () => {
     },
   );
 
+  it('a closure is confirmed by a read of its page at once, although that was read because of a notification just before', async () => {
+    await using test = await filled();
+    const id = test.ids.at(-1) ?? 0;
+    await test.post(notificationOf(id, updated()));
+    await test.live(10_000);
+    test.sandboxed(id).status = 'unavailable';
+    await test.post(notificationOf(id, disabled({})));
+    await test.live(10_000);
+    expect(test.product(id)).toEqual(confirmed);
+  });
+
   it('in a long list in another order at each walk, only the next walk finds the product (control)', async () => {
     await using test = await filled({ quirks: { list_order: 'shifting' } });
     const [first = 0, other = 0, id = 0] = [test.ids[1], test.ids[0], test.ids[40]];

@@ -37,6 +37,45 @@ describe('a resync', () => {
     expect(again.job_id).not.toBe(first.job_id);
   });
 
+  it('whose walk over the list was broken off goes on after the last page that was stored', async () => {
+    const pages: number[] = [];
+    const broken = new AbortController();
+    await using harness = await filledHarness(
+      {
+        lean: true,
+        products: 30,
+        served: ({ path, query }) => {
+          if (path !== '/v2/products') return;
+          pages.push(Number(query.get('page')));
+          if (pages.length === 3) broken.abort();
+        },
+      },
+      { service: { profile: { page_size: 5 } } },
+    );
+    pages.length = 0;
+    requestResync(harness.daemon.sync, everything);
+    const run = (signal: AbortSignal) =>
+      harness.drive(runSyncCycle(harness.daemon.sync, 1, { job_id: null, signal })).catch(() => undefined);
+    await run(broken.signal);
+    expect(pages).toEqual([1, 2, 3]);
+    await run(new AbortController().signal);
+    expect(pages.slice(3)).toEqual([3, 4, 5, 6]);
+  });
+
+  it('tries what always fails less and less often, and gives it up after the fifth time', async () => {
+    await using harness = await filled();
+    const [id = 0] = harness.products();
+    harness.sandbox.faults.add({ kind: 'garbage', path: `^/v2/products/${id}/checkout` });
+    const { job_id } = requestResync(harness.daemon.sync, {
+      ...everything,
+      resources: ['checkout'],
+      product_ids: [id],
+    });
+    await harness.liveUntil(harness.clock.now() + 24 * hour);
+    expect(harness.job(job_id)).toMatchObject({ left: 0, failed: 1 });
+    expect(harness.record(id, 'checkout_information')?.failures).toBeLessThan(12);
+  });
+
   it('asked for again counts only answers to calls that are sent after it was asked for', async () => {
     await using harness = await filled();
     const { daemon, clock, sandbox } = harness;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions/declared.ts';
+import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
 import { overriding } from '../fakes/overriding.ts';
 import { public_url, type SubscriptionHarness, subscriptionHarness } from '../fakes/subscription-harness.ts';
 
@@ -39,15 +39,14 @@ function killable(
         announced: (...given) => around(() => addresses.announced(...given)),
       }),
       mirror: overriding(mirror, { transaction: (work) => around(() => mirror.transaction(work)) }),
-      service: {
-        ...service,
+      service: overriding(service, {
         put: async (...given) => {
           boundary();
           const outcome = await service.put(...given);
           boundary();
           return outcome;
         },
-      },
+      }),
     },
   };
 }
@@ -62,9 +61,9 @@ describe('a rotation', () => {
   it('puts the new address first, and accepts the old one for the grace and no longer', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
-    const old = at.addresses.token('all', 1);
+    const old = at.token(1);
     expect(await at.work.rotate('all', never)).toEqual([{ subscription_id: 'all', done: true, message: null }]);
-    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 2)}`);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.token(2)}`);
     const now = at.clock.now();
     expect(at.accepts(old, now + grace - 1)).toBe(true);
     expect(at.accepts(old, now + grace)).toBe(false);
@@ -75,7 +74,7 @@ describe('a rotation', () => {
     for (let boundary = 1; ; boundary += 1) {
       await using at = await subscriptionHarness();
       await at.live(minute);
-      const old = at.addresses.token('all', 1);
+      const old = at.token(1);
       const given = killable(at.ports, boundary);
       const work = at.restart(given.ports);
       const rotating = work.rotate('all', never);
@@ -95,9 +94,9 @@ describe('a rotation', () => {
         expect(reaches(at)).toBe(true);
         expect(at.accepts(old, at.clock.now())).toBe(true);
       }
-      if (at.addresses.states().length === 1) await at.work.rotate('all', never);
-      expect(at.addresses.states().map(({ announced_at }) => announced_at !== null)).toEqual([true, true]);
-      expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.addresses.token('all', 2)}`);
+      if (at.epochs().length === 1) await at.work.rotate('all', never);
+      expect(at.epochs().map(({ announced_at }) => announced_at !== null)).toEqual([true, true]);
+      expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.token(2)}`);
       await at.live(grace, day);
       expect(at.accepts(old, at.clock.now()), 'refused after the grace').toBe(false);
       expect(reaches(at)).toBe(true);
@@ -107,12 +106,13 @@ describe('a rotation', () => {
   it('is caught by this harness where it drops the old address before the service has the new one (control)', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
+    const { addresses } = at.ports;
     const hasty: SubscriptionPorts = {
       ...at.ports,
-      addresses: overriding(at.addresses, {
+      addresses: overriding(addresses, {
         begin: (id, now) => {
-          const epoch = at.addresses.begin(id, now);
-          at.addresses.announced(id, epoch, now, 0);
+          const epoch = addresses.begin(id, now);
+          addresses.announced(id, epoch, now, 0);
           return epoch;
         },
       }),

@@ -131,6 +131,7 @@ describe('an availability answer', () => {
     ],
     ['a date is beyond the calendar', { ...availability, dates: [{ date: '9999-99-99', timeslots: [] }] }],
     ['a slot has no variants', { ...availability, dates: [{ date: '2026-12-01', timeslots: [{ time: '10:00' }] }] }],
+    ['a slot has no time', { ...availability, dates: [{ date: '2026-12-01', timeslots: [{ variants: [] }] }] }],
     ['it is an array', []],
     ['it is null', null],
   ])('is a failed read where %s', (_, json) => {
@@ -238,7 +239,7 @@ describe('a product page', () => {
     expect(page.entries.map((entry) => entry.sale_status)).toEqual(['unknown', 'enabled']);
   });
 
-  it('knows both names of the credit, and an empty one is none', () => {
+  it('knows both names of the credit, an empty one is none, and an image whose credit cannot be read is left out', () => {
     const url = (name: string) => `https://cdn.example/images/content/${name}.jpg?w=500`;
     const images = [
       { large: url('0A1B2C3D4E5F60718293A4B5C6D7E8F9'), credit: 'A. Photographer' },
@@ -246,6 +247,7 @@ describe('a product page', () => {
       { large: url('2a1b2c3d4e5f60718293a4b5c6d7e8f9'), credit: '  ' },
       { large: url('short'), credit: null },
       { large: url('1a1b2c3d4e5f60718293a4b5c6d7e8f9'), credits: 'a second time' },
+      { large: url('3a1b2c3d4e5f60718293a4b5c6d7e8f9'), credit: 7 },
     ];
     const [entry] = decodeList({ products: [{ id: 1, images }] }, 'EUR', anywhere).entries;
     expect(entry?.images?.map(({ image_key, position, credit }) => [image_key, position, credit])).toEqual([
@@ -255,6 +257,12 @@ describe('a product page', () => {
       [expect.stringMatching(/^u-[0-9a-f]{32}$/), 3, null],
     ]);
   });
+});
+
+it('an answer with another product than the one that was asked for is refused', () => {
+  const read = (id: number) => decodeProductDetail(rowAnswered('product', { product: { id } }).row, 7, 'EUR', anywhere);
+  expect(() => read(8)).toThrow('asked for product 7, answered with 8');
+  expect(read(7).product_id).toBe(7);
 });
 
 describe('the recorded answers of 2018', needs('data'), () => {

@@ -114,6 +114,23 @@ describe('turns', () => {
     ]);
   });
 
+  test('come to none of several instances but the one that leads, as long as that is certain', async () => {
+    let leads = false;
+    const t = setUp({}, { leadership: { trusted: () => leads } });
+    using _ = t.limiter;
+    const { call, names } = calls(t);
+    void call('a');
+    await t.clock.advance(minute);
+    expect(names()).toEqual([]);
+    leads = true;
+    await t.clock.advance(minute);
+    expect(names()).toEqual(['a']);
+    leads = false;
+    void call('b');
+    await t.clock.advance(minute);
+    expect(names()).toEqual(['a']);
+  });
+
   test('go to the most urgent lane first', async () => {
     const t = setUp();
     using _ = t.limiter;

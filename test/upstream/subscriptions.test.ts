@@ -6,7 +6,7 @@ import { readSigningKey, type SigningKey } from '../../src/domain/push/signing-k
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import type { Signing } from '../../src/upstream/signing.ts';
-import { createSubscriptions, type SubscriptionRequest } from '../../src/upstream/subscriptions.ts';
+import { type SubscriptionRequest, Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { askerOver } from '../fakes/standard-answers.ts';
 import { answer, payloadOf, type ServedCall, subscriptionService } from '../fakes/subscription-service.ts';
@@ -56,7 +56,8 @@ async function harness(
       heard: service_clock.heard,
     }),
   );
-  const subscriptions = createSubscriptions({
+  const subscriptions = new Subscriptions({
+    tell: null,
     asker: askerOver(http, { key: apiKey, signing: signing?.body ?? 'jwt', content_type }),
     limiter: { run: (call, signal) => call(signal) },
     profile: {

@@ -6,7 +6,7 @@ import { limitOf } from '../../src/domain/evidence/claims.ts';
 import { isOpen } from '../../src/domain/evidence/hold.ts';
 import { follow } from '../../src/follow/follower.ts';
 import type { RowSource } from '../../src/follow/source.ts';
-import { rowPages } from '../../src/mirror/rows/pages.ts';
+import { RowPages } from '../../src/mirror/rows/pages.ts';
 import { sequence } from '../../src/sandbox/random.ts';
 import { writeTroubleOf } from '../../src/sqlite/fault.ts';
 import { publishCopy } from '../../src/sqlite/published-copy.ts';
@@ -449,7 +449,7 @@ function sourceOf(path: string, now: () => number): RowSource {
     after: async (question) => {
       const db = new Database(path, { readonly: true });
       try {
-        return { ...rowPages(db).after(question), published_at: now() };
+        return { ...new RowPages(db).after(question), published_at: now() };
       } catch (error) {
         if ((error as { code?: string }).code === 'rows-begun-anew') return 'begun-anew';
         throw error;

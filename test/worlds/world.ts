@@ -278,7 +278,7 @@ export class World implements AsyncDisposable {
     const { status } = await fetch(`${this.#publicUrl}/${'x'.repeat(43)}`, { method: 'POST' }).finally(() => {
       this.#asking -= 1;
     });
-    return { result: status === 404 ? 'passed' : 'failed', message: String(status) } as const;
+    return { result: status === 404 ? 'passed' : 'failed', message: String(status), answered: false } as const;
   }
 
   /** Takes a step, at which it may be killed. */
@@ -317,11 +317,12 @@ export class World implements AsyncDisposable {
 
   /** A transaction on a full disk ends as SQLite ends it; one in which the process is killed never happened. */
   #spoilt({ mirror, inbox, limiter }: Mirroring): void {
-    const { transaction } = mirror;
-    const { store, after } = inbox.deliveries;
+    const transaction = mirror.transaction.bind(mirror);
+    const store = inbox.deliveries.store.bind(inbox.deliveries);
+    const after = inbox.deliveries.after.bind(inbox.deliveries);
     const run = limiter.run.bind(limiter);
     for (const file of [mirror, inbox]) {
-      const { touch } = file;
+      const touch = file.touch.bind(file);
       const refused = () => {
         this.#refuseWhereFull();
         touch();

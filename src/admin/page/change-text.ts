@@ -2,7 +2,7 @@ import type { ChangeKind } from '../../domain/changes/change.ts';
 import { isMembers } from '../../domain/values/members.ts';
 import { moneyText } from '../../domain/values/money.ts';
 import { number, short } from '../../format.ts';
-import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import type { FeedChange } from '../../mirror/changes/changes.ts';
 
 /** The detail of a change; its members depend on the kind. */
 type Detail = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import type { ConditionPeriod } from '../../inbox/conditions.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';
-import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import type { FeedChange } from '../../mirror/changes/changes.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 

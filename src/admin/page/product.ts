@@ -3,7 +3,7 @@ import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import { moneyText } from '../../domain/values/money.ts';
 import { ago, counted, duration, number, short } from '../../format.ts';
 import type { ShownDay, ShownImage } from '../../mirror/catalogue/product-reads.ts';
-import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import type { FeedChange } from '../../mirror/changes/changes.ts';
 import type { ExplainedRecord, Explanation } from '../../sync/reports/explain.ts';
 import { claimTexts } from '../../sync/reports/explain-claims.ts';
 import {

@@ -1,6 +1,6 @@
 import { ago, number, short } from '../../format.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';
-import type { FeedChange } from '../../mirror/changes/change-feed.ts';
+import type { FeedChange } from '../../mirror/changes/changes.ts';
 import { changeText } from './change-text.ts';
 import { type Html, html } from './html.ts';
 import type { TitledChange } from './memory.ts';

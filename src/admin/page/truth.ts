@@ -1,6 +1,5 @@
 import { duration, number } from '../../format.ts';
-import type { ErrorRate } from '../../mirror/status/error-rate.ts';
-import type { Truth } from '../../mirror/status/truth.ts';
+import type { ErrorRate, Truth } from '../../mirror/status/status.ts';
 import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { type Html, html } from './html.ts';
 import { productLink } from './recent.ts';

@@ -115,7 +115,7 @@ async function status(io: Io, loaded: LoadedConfig, clock: Clock): Promise<unkno
 
 function aboutProduct({ config }: LoadedConfig, product_id: number, clock: Clock): Record<string, unknown> {
   using mirror = openMirrorFacts(config.mirror.path);
-  const policy = policyOf(config, mirror.schedule.offers.offers);
+  const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
   return {
     explained: explainProduct({ mirror, clock, policy }, product_id),
     shown: productRows(config.mirror.path, product_id),

@@ -9,7 +9,8 @@ import { daysOf, lastSevenDays, type Week, weekBefore, weekNamed } from '../../d
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { openInboxForReading } from '../../inbox/inbox.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
-import { readWeek } from '../../mirror/status/week.ts';
+import { WeekReads } from '../../mirror/status/week.ts';
+import { readsOf } from '../../sqlite/statements.ts';
 import { configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
 import { widthOf } from '../terminal/table.ts';
@@ -62,9 +63,10 @@ function reportOf(config: Config, week: Week): WeekReport {
   const db = openMirrorForReading(path);
   try {
     const at = systemClock.now();
+    const reads = new WeekReads(readsOf(db));
     const told = (of: Week, week_before: WeekReport['week_before']) => {
       const fruitless_searches = searchedInVain(inbox_path, of);
-      return weekReport(readWeek(db, { from: instant(of.from), to: instant(of.to) }, at), {
+      return weekReport(reads.read({ from: instant(of.from), to: instant(of.to) }, at), {
         ...{ at, week: of, mirror: resolve(path), fruitless_searches, week_before },
       });
     };

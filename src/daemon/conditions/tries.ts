@@ -140,7 +140,7 @@ export class ConditionTries {
   async #testAddress(signal: AbortSignal): Promise<void> {
     const { subscriptions, sync } = this.#mirroring;
     if ('why' in subscriptions) return;
-    const { result, message, answered = false } = await subscriptions.work.selfTest(signal);
+    const { result, message, answered } = await subscriptions.work.selfTest(signal);
     const now = sync.clock.now();
     const failsSince = this.#public_address?.result === 'failed' ? this.#public_address.since : now;
     this.#public_address = { result, message, answered, since: result === 'passed' ? now : failsSince };

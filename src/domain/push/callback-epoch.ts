@@ -1,6 +1,5 @@
 /*
- * Callback addresses and their rotation. Each epoch has its own token, and only epochs are
- * stored.
+ * Callback addresses. Each epoch has its own token, and only epochs are stored. `subscriptionStep` rotates them.
  */
 
 /**
@@ -25,11 +24,8 @@ export interface EpochState {
   readonly until: number | null;
 }
 
-export function newestOf<Epoch extends Pick<EpochState, 'epoch'>>(epochs: readonly Epoch[]): Epoch | null {
-  return epochs.reduce<Epoch | null>(
-    (newest, each) => (newest === null || each.epoch > newest.epoch ? each : newest),
-    null,
-  );
+export function newestOf(epochs: readonly EpochState[]): EpochState | null {
+  return epochs.toSorted((one, other) => other.epoch - one.epoch)[0] ?? null;
 }
 
 /**
@@ -46,25 +42,6 @@ export function standingOf(
   if (own === undefined) return 'dropped';
   if (own.epoch === newestOf(epochs)?.epoch) return 'current';
   return own.until === null || own.until > now ? 'grace' : 'dropped';
-}
-
-/** Next step of a rotation. `put` sends the service the address of `epoch`, which is already accepted. */
-export type RotationStep =
-  | { readonly step: 'begin' }
-  | { readonly step: 'put'; readonly epoch: number }
-  | { readonly step: 'rest'; readonly until: number };
-
-/**
- * Returns the next step of a rotation from stored facts alone, so that it continues after a kill at any point. First
- * the new address is accepted (`begin`), then sent to the service (`put`). Once the service knows it, the old one is
- * accepted for the grace period, and then dropped by time alone.
- */
-export function rotationStep(epochs: readonly EpochState[], rotate_every: number, now: number): RotationStep {
-  const newest = newestOf(epochs);
-  if (newest === null) return { step: 'begin' };
-  if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };
-  const until = newest.announced_at + rotate_every;
-  return until <= now ? { step: 'begin' } : { step: 'rest', until };
 }
 
 /** Milliseconds after a call to an old address for which it counts as used. */

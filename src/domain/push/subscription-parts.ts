@@ -26,47 +26,24 @@ export function wantedParts(
   });
   if (entity_ids === null) return [wanted(id, null)];
   const left = new Set(entity_ids);
-  const parts: { id: string; entities: number[] }[] = [];
-  const names = partNames(id, taken);
-  const partOf = new Map(before.map((part) => [part.subscription_id, part]));
-  const last = Math.max(-1, ...before.map((part) => names.indexOf(part.subscription_id)));
-  for (let index = 0; index <= last; index += 1) {
-    const name = names.at(index);
-    const entities = (partOf.get(name)?.entity_ids ?? []).filter((entity) => left.has(entity)).slice(0, most);
+  const nameOf = (number: number) => (number === 1 ? id : `${id}-${number}`);
+  const partOf = new Map(before.map((part) => [part.subscription_id, part.entity_ids]));
+  const last = Math.max(1, ...before.map((part) => numberOf(part.subscription_id, id)));
+  const parts: { name: string; entities: number[] }[] = [];
+  for (let number = 1; number <= last; number += 1) {
+    const name = nameOf(number);
+    if (taken.has(name)) continue;
+    const entities = (partOf.get(name) ?? []).filter((entity) => left.has(entity)).slice(0, most);
     for (const entity of entities) left.delete(entity);
-    parts.push({ id: name, entities });
+    parts.push({ name, entities });
   }
-  let free = 0;
-  for (const entity of [...left].sort(ascending)) {
-    while ((parts[free]?.entities.length ?? 0) >= most) free += 1;
-    parts[free] ??= { id: names.at(free), entities: [] };
-    parts[free]?.entities.push(entity);
-  }
+  const coming = [...left].sort(ascending);
+  for (const { entities } of parts) entities.push(...coming.splice(0, most - entities.length));
+  for (let number = last + 1; coming.length > 0; number += 1)
+    if (!taken.has(nameOf(number))) parts.push({ name: nameOf(number), entities: coming.splice(0, most) });
   return parts
     .filter(({ entities }) => entities.length > 0)
-    .map((part) => wanted(part.id, part.entities.toSorted(ascending)));
-}
-
-/** Returns the names `id`, `id-2`, `id-3` …, without those of other declarations. */
-function partNames(
-  id: string,
-  taken: ReadonlySet<string>,
-): { at(index: number): string; indexOf(name: string): number } {
-  const names = [id];
-  const at = (index: number): string => {
-    for (let number = numberOf(names.at(-1) ?? id, id) + 1; names.length <= index; number += 1)
-      if (!taken.has(`${id}-${number}`)) names.push(`${id}-${number}`);
-    return names[index] ?? id;
-  };
-  return {
-    at,
-    indexOf: (name) => {
-      const number = numberOf(name, id);
-      // A part's number is at least its position, so no further names are needed.
-      at(number - 1);
-      return names.indexOf(name);
-    },
-  };
+    .map(({ name, entities }) => wanted(name, entities.toSorted(ascending)));
 }
 
 function numberOf(name: string, id: string): number {

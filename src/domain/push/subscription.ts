@@ -1,4 +1,4 @@
-import type { AddressStanding } from './callback-epoch.ts';
+import { type AddressOwner, type AddressStanding, type EpochState, standingOf } from './callback-epoch.ts';
 
 /*
  * Subscriptions to change notifications (specification §2 and §3): turns declarations into requests, and compares these
@@ -45,6 +45,31 @@ export interface HeldSubscription {
   readonly status: string | null;
   /** State of the address that it calls. */
   readonly address: AddressStanding | null;
+}
+
+/** What is stored about the service's subscription. */
+export interface HeldFacts extends Omit<HeldSubscription, 'type' | 'address'> {
+  readonly held_type: string | null;
+  readonly address: AddressOwner | null;
+  readonly epoch: number | null;
+}
+
+/** Returns the subscription that the service is known to have; null: it was never asked. */
+export function heldOf(row: HeldFacts | null, epochs: readonly EpochState[], now: number): HeldSubscription | null {
+  if (row === null || row.status === null) return null;
+  const { held_type: type, entity_ids, change_types, status } = row;
+  return { type, entity_ids, change_types, status, address: standingOf(row, epochs, now) };
+}
+
+/** Returns whether the service has none, or has ended it: only a PUT brings it back. */
+export function isGone(held: HeldSubscription | null): held is HeldSubscription & { status: 'cancelled' | 'missing' } {
+  return held?.status === 'cancelled' || held?.status === 'missing';
+}
+
+/** Returns what applying a declaration would do. */
+export function actionOn(wanted: WantedSubscription, held: HeldSubscription | null): 'create' | 'update' | 'none' {
+  if (held === null || isGone(held)) return 'create';
+  return needsPut(wanted, held) ? 'update' : 'none';
 }
 
 /**

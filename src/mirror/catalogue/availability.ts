@@ -13,11 +13,11 @@ import {
 import { movedByRate } from '../../domain/catalogue/converted-price.ts';
 import { timesLeft } from '../../domain/catalogue/passed-times.ts';
 import { type ChangeKind, markByRate } from '../../domain/changes/change.ts';
-import { type DueReason, mayReplace } from '../../domain/schedule/record.ts';
+import { mayReplace } from '../../domain/schedule/record.ts';
 import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
 import { minutesPassed, venueInstants } from '../../domain/time/venue-clock.ts';
 import { type Bound, type ExpressionBuilder, pick, Store, sql, type Writes } from '../../sqlite/statements.ts';
-import type { ChangeTable } from '../changes/changes.ts';
+import type { ChangeTable, FoundBy } from '../changes/changes.ts';
 import { byKey, dropBy, query, type Schema, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import {
@@ -36,17 +36,12 @@ import {
 import { PrintedPrices } from './prices.ts';
 
 /** Metadata of an availability answer, stored with its spans: the instant of the request, and the day at the venue. */
-export interface AnswerMeta {
-  readonly product_id: number;
-  readonly currency: string;
+export interface AnswerMeta extends OfProduct, FoundBy {
   readonly from: string;
-  readonly sent_at: Instant;
   readonly now: Instant;
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;
-  /** Reason for the read. */
-  readonly reason: DueReason;
   /** True if any date of its window was read before. The change feed does not report dates that a first read adds. */
   readonly readBefore: boolean;
   /** Share by which the exchange rate may have moved its prices since the last read; left out: they are not converted. */

@@ -1,48 +1,17 @@
 import type { Instant } from '../../clock.ts';
 import type { CategoryFacts } from '../../domain/catalogue/category.ts';
-import { type Bound, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import { type Bound, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { byKey, query, setBy } from '../sql/sql.ts';
 import { hasDynamicPricing, ofPrimaryText } from './product-reads.ts';
 
 type Facts = Omit<CategoryFacts, 'seller_rank'> & { readonly category: string | null };
 
-export interface CategoryCount {
-  readonly category: string | null;
-  readonly on_sale: number;
-  readonly off_sale: number;
-  readonly dynamic: number;
-  readonly covered: number;
-  readonly covered_dynamic: number;
-}
-
 /** Queries about categories. */
-export interface CategoryReads {
-  /** Returns what categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
-  facts(after: number, limit: number): Facts[];
-  /** Returns the categories that products have now. */
-  inUse(): string[];
-  /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
-  counts(): CategoryCount[];
-  /** Products that sold, as counted at `sold_at`. */
-  sold(): { product_id: number; sold: number; sold_at: Instant }[];
-}
-
-/** Categories of products, and tickets sold in each. */
-export interface CategoryTable extends CategoryReads {
-  assign(product_id: number, category: string | null): void;
-  clear(): void;
-  /** Checks before orders, counted at `asked_at`; null: the product is not known. */
-  asked(product_id: number): { asked: number; asked_at: Instant | null } | null;
-  countAsked(product_id: number, asked: number, at: Instant): void;
-  /** Tickets sold, as counted now. */
-  countSale(product_id: number, sold: number, at: Instant): void;
-}
-
-export function categoryReads(db: Reads): CategoryReads {
-  const facts = db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
+export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #facts = this.db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
     matchedBy().where('p.product_id', '>', after).orderBy('p.product_id').limit(limit),
   );
-  const inUse = db.values(() =>
+  readonly #inUse = this.db.values(() =>
     query
       .selectFrom('_product')
       .select((of) => of.ref('category').$notNull().as('category'))
@@ -50,7 +19,7 @@ export function categoryReads(db: Reads): CategoryReads {
       .where('category', 'is not', null)
       .orderBy('category'),
   );
-  const counts = db.rows(() =>
+  readonly #counts = this.db.rows(() =>
     query
       .selectFrom('_product as p')
       .select((of) => {
@@ -67,25 +36,71 @@ export function categoryReads(db: Reads): CategoryReads {
       .where('withdrawn_at', 'is', null)
       .groupBy('category'),
   );
-  const sold = db.rows(() =>
+  readonly #sold = this.db.rows(() =>
     query
       .selectFrom('_product')
       .select((of) => ['product_id', 'sold', of.ref('sold_at').$notNull().as('sold_at')])
       .where('sold_at', 'is not', null)
       .where('withdrawn_at', 'is', null),
   );
-  return {
-    facts: (after, limit) =>
-      facts.all({ after, limit }).map((row) => ({
-        ...row,
-        experience_ids: JSON.parse(row.experience_ids) as number[],
-        tag_ids: JSON.parse(row.tag_ids) as number[],
-        dynamic_pricing: row.dynamic_pricing === 1,
-      })),
-    inUse: () => inUse.all(),
-    counts: () => counts.all(),
-    sold: () => sold.all(),
-  };
+
+  /** Returns what categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
+  facts(after: number, limit: number): Facts[] {
+    return this.#facts.all({ after, limit }).map((row) => ({
+      ...row,
+      experience_ids: JSON.parse(row.experience_ids) as number[],
+      tag_ids: JSON.parse(row.tag_ids) as number[],
+      dynamic_pricing: row.dynamic_pricing === 1,
+    }));
+  }
+
+  /** Returns the categories that products have now. */
+  inUse(): string[] {
+    return this.#inUse.all();
+  }
+
+  /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
+  counts() {
+    return this.#counts.all();
+  }
+
+  /** Products that sold, as counted at `sold_at`. */
+  sold() {
+    return this.#sold.all();
+  }
+}
+
+/** Categories of products, and tickets sold in each. */
+export class CategoryTable extends CategoryReads<Writes> {
+  readonly #put = this.db.change(setBy('_product', ['product_id'], ['category']));
+  readonly #clear = this.db.change(() =>
+    query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
+  );
+  readonly #asked = this.db.rows(byKey('_product', ['product_id'], ['asked', 'asked_at']));
+  readonly #putAsked = this.db.change(setBy('_product', ['product_id'], ['asked', 'asked_at']));
+  readonly #putSold = this.db.change(setBy('_product', ['product_id'], ['sold', 'sold_at']));
+
+  assign(product_id: number, category: string | null): void {
+    this.#put.run({ product_id, category });
+  }
+
+  clear(): void {
+    this.#clear.run();
+  }
+
+  /** Checks before orders, counted at `asked_at`; null: the product is not known. */
+  asked(product_id: number): { asked: number; asked_at: Instant | null } | null {
+    return this.#asked.get({ product_id }) ?? null;
+  }
+
+  countAsked(product_id: number, asked: number, asked_at: Instant): void {
+    this.#putAsked.run({ product_id, asked, asked_at });
+  }
+
+  /** Tickets sold, as counted now. */
+  countSale(product_id: number, sold: number, sold_at: Instant): void {
+    this.#putSold.run({ product_id, sold, sold_at });
+  }
 }
 
 function matchedBy() {
@@ -119,40 +134,4 @@ function matchedBy() {
         .as('supplier'),
     ])
     .where('p.withdrawn_at', 'is', null);
-}
-
-export function categoryTable(db: Writes): CategoryTable {
-  const put = db.change(({ product_id, category }: Bound<{ product_id: number; category: string | null }>) =>
-    query.updateTable('_product').set({ category }).where('product_id', '=', product_id),
-  );
-  const clear = db.change(() =>
-    query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
-  );
-  const putSold = db.change(
-    ({ product_id, sold, sold_at }: Bound<{ product_id: number; sold: number; sold_at: Instant }>) =>
-      query.updateTable('_product').set({ sold, sold_at }).where('product_id', '=', product_id),
-  );
-  const asked = db.rows(({ product_id }: Bound<{ product_id: number }>) =>
-    query.selectFrom('_product').select(['asked', 'asked_at']).where('product_id', '=', product_id),
-  );
-  const putAsked = db.change(
-    ({ product_id, asked, asked_at }: Bound<{ product_id: number; asked: number; asked_at: Instant }>) =>
-      query.updateTable('_product').set({ asked, asked_at }).where('product_id', '=', product_id),
-  );
-  return {
-    ...categoryReads(db),
-    asked: (product_id) => asked.get({ product_id }) ?? null,
-    countAsked: (product_id, asked, asked_at) => {
-      putAsked.run({ product_id, asked, asked_at });
-    },
-    assign: (product_id, category) => {
-      put.run({ product_id, category });
-    },
-    clear: () => {
-      clear.run();
-    },
-    countSale: (product_id, sold, sold_at) => {
-      putSold.run({ product_id, sold, sold_at });
-    },
-  };
 }

@@ -2,19 +2,21 @@ import type { Instant } from '../../clock.ts';
 import { type Image, mayShow } from '../../domain/catalogue/image.ts';
 import { unsigned } from '../../domain/catalogue/signed-address.ts';
 import { type ChangeKind, changedFields } from '../../domain/changes/change.ts';
-import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
+import {
+  type Bound,
+  type Expression,
+  type RawBuilder,
+  type Reads,
+  Store,
+  sql,
+  type Writes,
+} from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
-import { query } from '../sql/sql.ts';
+import { query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import type { ImageLedger, OfImage } from './image-ledger.ts';
 
 type Row = Tables['image'];
-
-/** The images of each product: those of its newest complete read (sent at `_product.images_verified_at`) stand, others are withdrawn. */
-export interface ImageTable {
-  /** Replaces the images of a product by those of a complete read: one that is missing there is withdrawn. */
-  replace(product_id: number, images: readonly Image[], by: ImagesRead): boolean;
-}
+type OfImage = Pick<Row, 'product_id' | 'image_key'>;
 
 /** A complete read of a product's images. */
 export interface ImagesRead extends FoundBy {
@@ -25,106 +27,105 @@ export interface ImagesRead extends FoundBy {
   readonly now: Instant;
 }
 
-export function imageTable(db: Writes, changes: ChangeTable, ledger: ImageLedger): ImageTable {
-  const stored = db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+/** The images of each product: those of its newest complete read (sent at `_product.images_verified_at`) stand, others are withdrawn. */
+export class ImageTable extends Store<Writes> {
+  readonly #stored = this.db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
     query.selectFrom('image').selectAll().where('product_id', '=', product_id),
   );
-  const readdress = readdressing(db);
-  const put = putting(db);
-  const withdraw = db.change(({ product_id, image_key, at }: Bound<OfImage & { at: Instant }>) =>
-    query
-      .updateTable('image')
-      .set({ withdrawn_at: at })
-      .where('product_id', '=', product_id)
-      .where('image_key', '=', image_key),
-  );
+  readonly #put = this.db.change(putting);
+  readonly #readdress = this.db.change(readdressing);
+  readonly #withdraw = this.db.change(setBy('image', ['product_id', 'image_key'], ['withdrawn_at']));
+  readonly #changes: ChangeTable;
+  readonly #ledger: ImageLedger;
 
-  return {
-    replace: (product_id, images, by) => {
-      const { sent_at, before_at, product, now } = by;
-      const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
-        if (before_at !== null && product === 'known') changes.add({ product_id, kind, detail }, by);
-      };
-      // Readers do not see it: the feed reports neither another credit nor that it goes.
-      const isHidden = (row: Row | undefined) =>
-        before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
-      const rows = new Map(stored.all({ product_id }).map((row) => [row.image_key, row]));
-      let changed = false;
-      const others: string[] = [];
-      for (const image of images) {
-        const { image_key, credit } = image;
-        const row = rows.get(image_key);
-        rows.delete(image_key);
-        const hidden = isHidden(row);
-        if (row?.withdrawn_at === null && (hidden || differsBesideCredit(row, image))) others.push(image_key);
-        if (before_at === null) others.push(image_key);
-        if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
-        const of = { product_id, image_key };
-        put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
-        // Another signature of the same address is stored, and is no change.
-        if (row?.withdrawn_at === null && row.position === image.position && isSame(row, image)) {
-          readdress.run({ ...of, document: image.document });
-          continue;
-        }
-        if (row !== undefined && row.credit !== credit) ledger.credited(of, { old: row.credit, new: credit }, sent_at);
-        if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
-        else if (row.credit !== credit && !hidden)
-          tell('image_credit_changed', { image_key, old: row.credit, new: credit });
-        if (row !== undefined && row.withdrawn_at !== null) ledger.returned(of, sent_at);
-        changed = true;
-      }
-      for (const row of rows.values()) {
-        const { image_key, credit, withdrawn_at } = row;
-        if (withdrawn_at !== null) continue;
-        withdraw.run({ product_id, image_key, at: sent_at });
-        ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
-        if (!isHidden(row)) tell('image_withdrawn', { image_key, credit });
-        changed = true;
-      }
-      if (product === 'known' && others.length > 0)
-        changes.add({ product_id, kind: 'images_changed', detail: { image_keys: [...new Set(others)] } }, by);
-      return changed;
-    },
-  };
-}
+  constructor(db: Writes, changes: ChangeTable, ledger: ImageLedger) {
+    super(db);
+    this.#changes = changes;
+    this.#ledger = ledger;
+  }
 
-/** Gives the files of an image its addresses with another signature. They are not fetched again for it. */
-function readdressing(db: Writes) {
-  return db.change(({ product_id, image_key, document }: Bound<Pick<Row, 'product_id' | 'image_key' | 'document'>>) =>
-    query
-      .updateTable('_image_file')
-      .set((of) => ({ url: sql<string>`json_extract(${document}, '$.' || ${of.ref('size')})` }))
-      .where('product_id', '=', product_id)
-      .where('image_key', '=', image_key)
-      .where((of) => sql<boolean>`json_type(${document}, '$.' || ${of.ref('size')}) = 'text'`),
-  );
+  /** Replaces the images of a product by those of a complete read: one that is missing there is withdrawn. */
+  replace(product_id: number, images: readonly Image[], by: ImagesRead): boolean {
+    const { sent_at, before_at, product, now } = by;
+    const tell = (kind: ChangeKind, detail: Record<string, unknown>) => {
+      if (before_at !== null && product === 'known') this.#changes.add({ product_id, kind, detail }, by);
+    };
+    // Readers do not see it: the feed reports neither another credit nor that it goes.
+    const isHidden = (row: Row | undefined) =>
+      before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
+    const rows = new Map(this.#stored.all({ product_id }).map((row) => [row.image_key, row]));
+    let changed = false;
+    const others: string[] = [];
+    for (const image of images) {
+      const { image_key, credit } = image;
+      const row = rows.get(image_key);
+      rows.delete(image_key);
+      const hidden = isHidden(row);
+      if (row?.withdrawn_at === null && (hidden || differsBesideCredit(row, image))) others.push(image_key);
+      if (before_at === null) others.push(image_key);
+      if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
+      const of = { product_id, image_key };
+      this.#put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
+      // Another signature of the same address is stored, and is no change.
+      if (row?.withdrawn_at === null && row.position === image.position && isSame(row, image)) {
+        this.#readdress.run({ ...of, document: image.document });
+        continue;
+      }
+      if (row !== undefined && row.credit !== credit)
+        this.#ledger.credited(of, { old: row.credit, new: credit }, sent_at);
+      if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
+      else if (row.credit !== credit && !hidden)
+        tell('image_credit_changed', { image_key, old: row.credit, new: credit });
+      if (row !== undefined && row.withdrawn_at !== null) this.#ledger.returned(of, sent_at);
+      changed = true;
+    }
+    for (const row of rows.values()) {
+      const { image_key, credit, withdrawn_at } = row;
+      if (withdrawn_at !== null) continue;
+      this.#withdraw.run({ product_id, image_key, withdrawn_at: sent_at });
+      this.#ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
+      if (!isHidden(row)) tell('image_withdrawn', { image_key, credit });
+      changed = true;
+    }
+    if (product === 'known' && others.length > 0)
+      this.#changes.add({ product_id, kind: 'images_changed', detail: { image_keys: [...new Set(others)] } }, by);
+    return changed;
+  }
 }
 
 /** Columns of an image that come from its document. */
 const said = { small_url: 'small', medium_url: 'medium', large_url: 'large', extra_large_url: 'extra_large', alt_text: 'alt_text' } as const; // biome-ignore format: a table
+type Stored = Pick<Row, 'product_id' | 'image_key' | 'position' | 'credit' | 'document' | 'first_seen_at'>;
 
 /** Stores an image that stands. Its file stays; it belongs to the table that keeps files. */
-function putting(db: Writes) {
-  type Stored = 'product_id' | 'image_key' | 'position' | 'credit' | 'document' | 'first_seen_at';
-  return db.change(({ product_id, image_key, position, credit, document, first_seen_at }: Bound<Pick<Row, Stored>>) => {
-    const shown = Object.fromEntries(
-      Object.entries(said).map(([column, name]) => [
-        column,
-        sql<string | null>`cast(json_extract(${document}, ${sql.lit(`$.${name}`)}) as text)`,
-      ]),
-    ) as Record<keyof typeof said, RawBuilder<string | null>>;
-    const row = { position, credit, document, first_seen_at, withdrawn_at: null, ...shown };
-    const file = query
-      .selectFrom(['_image_file as f', '_mirror as m'])
-      .select('f.file')
-      .where('f.product_id', '=', product_id)
-      .where('f.image_key', '=', image_key)
-      .whereRef('f.size', '=', 'm.image_size');
-    return query
-      .insertInto('image')
-      .values({ product_id, image_key, ...row, file, doubted_at: null })
-      .onConflict((taken) => taken.doUpdateSet(row));
-  });
+function putting({ product_id, image_key, position, credit, document, first_seen_at }: Bound<Stored>) {
+  const shown = Object.fromEntries(
+    Object.entries(said).map(([column, name]) => [
+      column,
+      sql<string | null>`cast(json_extract(${document}, ${sql.lit(`$.${name}`)}) as text)`,
+    ]),
+  ) as Record<keyof typeof said, RawBuilder<string | null>>;
+  const row = { position, credit, document, first_seen_at, withdrawn_at: null, ...shown };
+  const file = query
+    .selectFrom(['_image_file as f', '_mirror as m'])
+    .select('f.file')
+    .where('f.product_id', '=', product_id)
+    .where('f.image_key', '=', image_key)
+    .whereRef('f.size', '=', 'm.image_size');
+  return query
+    .insertInto('image')
+    .values({ product_id, image_key, ...row, file, doubted_at: null })
+    .onConflict((taken) => taken.doUpdateSet(row));
+}
+
+/** Gives the files of an image its addresses with another signature. They are not fetched again for it. */
+function readdressing({ product_id, image_key, document }: Bound<OfImage & Pick<Row, 'document'>>) {
+  return query
+    .updateTable('_image_file')
+    .set((of) => ({ url: sql<string>`json_extract(${document}, '$.' || ${of.ref('size')})` }))
+    .where('product_id', '=', product_id)
+    .where('image_key', '=', image_key)
+    .where((of) => sql<boolean>`json_type(${document}, '$.' || ${of.ref('size')}) = 'text'`);
 }
 
 /** Returns whether two documents of an image are the same but for signatures of its addresses. */
@@ -140,4 +141,204 @@ function differsBesideCredit(row: Row, { position, document, credit }: Image): b
     row.credit === credit ||
     changedFields(unsigned(row.document), unsigned(document)).some((name) => !/^credits?$/.test(name))
   );
+}
+
+/** A product whose images no complete read has confirmed for a while. */
+export interface Unconfirmed {
+  readonly product_id: number;
+  /** Number of its images that are still shown, which ends 14 days after their last confirmation. */
+  readonly images: number;
+  readonly verified_at: number;
+}
+
+/** Queries about the image ledger. */
+export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
+  // By the index of what was confirmed longest ago: asked each minute, and usually none.
+  readonly #unconfirmed = this.db.rows(({ before }: Before) => {
+    const late = query
+      .selectFrom('_product as p')
+      .select((of) => ['p.product_id', of.ref('p.images_verified_at').$notNull().as('verified_at')])
+      .select((of) =>
+        of
+          .selectFrom('image as i')
+          .select((image) => image.fn.countAll<number>().as('images'))
+          .whereRef('i.product_id', '=', 'p.product_id')
+          .where('i.withdrawn_at', 'is', null)
+          .$asScalar()
+          .$notNull()
+          .as('images'),
+      )
+      .where('p.withdrawn_at', 'is', null)
+      .where('p.images_verified_at', '<', before);
+    return query
+      .selectFrom(late.as('late'))
+      .select(['product_id', 'images', 'verified_at'])
+      .where('images', '>', 0)
+      .orderBy('verified_at')
+      .orderBy('product_id');
+  });
+
+  /** Visible products with images that were last confirmed before an instant, the oldest first. */
+  unconfirmed(before: Instant): Unconfirmed[] {
+    return this.#unconfirmed.all({ before });
+  }
+}
+
+type Before = Bound<{ before: Instant }>;
+type At = { readonly at: Instant };
+type Takedown = Tables['_image_takedown'];
+
+/** History of each image, for the audit. */
+export class ImageLedger extends ImageLedgerReads<Writes> {
+  readonly #credited = this.db.change((bound: Bound<Tables['_image_credit']>) => {
+    const { product_id, image_key, at, old } = bound;
+    return query
+      .insertInto('_image_credit')
+      .values({ product_id, image_key, at, old, new: bound.new })
+      .onConflict((taken) => taken.doUpdateSet({ new: bound.new }));
+  });
+  readonly #takenDown = this.db.change(
+    (bound: Bound<OfImage & Pick<Takedown, 'credit' | 'verified_at' | 'withdrawn_at'>>) =>
+      takeDown(
+        standing(bound.product_id)
+          .select([
+            bound.product_id.as('product_id'),
+            bound.image_key.as('image_key'),
+            bound.withdrawn_at.as('withdrawn_at'),
+            bound.verified_at.as('verified_at'),
+            sql.lit<'image' | 'product'>('image').as('cause'),
+            bound.credit.as('credit'),
+          ])
+          .where('i.image_key', '=', bound.image_key),
+      ),
+  );
+  readonly #productTakenDown = this.db.change(
+    ({ product_id, withdrawn_at }: Bound<Pick<Takedown, 'product_id' | 'withdrawn_at'>>) =>
+      takeDown(
+        standing(product_id)
+          .innerJoin('_product as p', 'p.product_id', 'i.product_id')
+          .select(['i.product_id', 'i.image_key', withdrawn_at.as('withdrawn_at')])
+          .select([
+            'p.images_verified_at as verified_at',
+            sql.lit<'image' | 'product'>('product').as('cause'),
+            'i.credit',
+          ])
+          .where('i.withdrawn_at', 'is', null),
+      ),
+  );
+  readonly #returned = this.db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
+    query
+      .updateTable('_image_takedown')
+      .set({ returned_at: at })
+      .where('product_id', '=', product_id)
+      .where('image_key', '=', image_key)
+      .where('returned_at', 'is', null),
+  );
+  readonly #productReturned = this.db.change(({ product_id, at }: Bound<Pick<OfImage, 'product_id'> & At>) =>
+    query
+      .updateTable('_image_takedown as t')
+      .set({ returned_at: at })
+      .where('t.product_id', '=', product_id)
+      .where('t.returned_at', 'is', null)
+      .where((of) =>
+        of.exists(
+          of
+            .selectFrom('image as i')
+            .select(of.lit(1).as('one'))
+            .whereRef('i.product_id', '=', 't.product_id')
+            .whereRef('i.image_key', '=', 't.image_key')
+            .where('i.withdrawn_at', 'is', null),
+        ),
+      ),
+  );
+  readonly #doubt = this.db.change(setBy('image', ['product_id', 'image_key'], ['doubted_at']));
+  readonly #pruneImages = this.db.change(({ before }: Before) =>
+    query.deleteFrom('image').where('withdrawn_at', '<', before),
+  );
+  readonly #pruneTakedowns = this.db.change(({ before }: Before) =>
+    query.deleteFrom('_image_takedown').where('withdrawn_at', '<', before),
+  );
+  readonly #pruneCredits = this.db.change(({ before }: Before) =>
+    query
+      .deleteFrom('_image_credit as c')
+      .where('c.at', '<', before)
+      .where((of) =>
+        of.not(
+          of.exists(
+            of
+              .selectFrom('image as i')
+              .select(of.lit(1).as('one'))
+              .whereRef('i.product_id', '=', 'c.product_id')
+              .whereRef('i.image_key', '=', 'c.image_key'),
+          ),
+        ),
+      ),
+  );
+
+  credited(image: OfImage, credits: { old: string | null; new: string | null }, at: Instant): void {
+    this.#credited.run({ ...image, ...credits, at });
+  }
+
+  /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
+  takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: Instant; verified_at: Instant | null }): void {
+    this.#takenDown.run({ ...image, credit, ...read });
+  }
+
+  /** A product is withdrawn, and its images with it. */
+  productTakenDown(product_id: number, withdrawn_at: Instant): void {
+    this.#productTakenDown.run({ product_id, withdrawn_at });
+  }
+
+  /** Records that an image that was taken down is returned again. */
+  returned(image: OfImage, at: Instant): void {
+    this.#returned.run({ ...image, at });
+  }
+
+  /** Records that a withdrawn product is back, together with those of its images that may still be shown. */
+  productReturned(product_id: number, at: Instant): void {
+    this.#productReturned.run({ product_id, at });
+  }
+
+  /** The image's host says that it is gone: hidden until a read sent later returns it. */
+  doubt(image: OfImage, at: Instant): void {
+    this.#doubt.run({ ...image, doubted_at: at });
+  }
+
+  /** Forgets images withdrawn before an instant; credits of those that are left are kept. Returns how many. */
+  prune(before: Instant): number {
+    const forgotten = this.#pruneImages.run({ before }).changes;
+    this.#pruneTakedowns.run({ before });
+    this.#pruneCredits.run({ before });
+    return forgotten;
+  }
+}
+
+/**
+ * Returns the images of a product that are not taken down: one withdrawn with its product, and missing when that
+ * returns, was once.
+ */
+function standing(product_id: RawBuilder<number>) {
+  return query
+    .selectFrom('image as i')
+    .where('i.product_id', '=', product_id)
+    .where((of) =>
+      of.not(
+        of.exists(
+          of
+            .selectFrom('_image_takedown as t')
+            .select(of.lit(1).as('one'))
+            .whereRef('t.product_id', '=', 'i.product_id')
+            .whereRef('t.image_key', '=', 'i.image_key')
+            .where('t.returned_at', 'is', null),
+        ),
+      ),
+    );
+}
+
+function takeDown(images: Expression<Omit<Tables['_image_takedown'], 'returned_at'>>) {
+  return query
+    .insertInto('_image_takedown')
+    .columns(['product_id', 'image_key', 'withdrawn_at', 'verified_at', 'cause', 'credit'])
+    .expression(images)
+    .onConflict((taken) => taken.doUpdateSet({ returned_at: null }));
 }

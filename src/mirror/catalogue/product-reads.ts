@@ -1,6 +1,5 @@
 import type { Instant } from '../../clock.ts';
 import type { SaleStatus } from '../../domain/catalogue/product.ts';
-import type { DueReason } from '../../domain/schedule/record.ts';
 import {
   type Bound,
   type Expression,
@@ -10,19 +9,17 @@ import {
   Store,
   sql,
 } from '../../sqlite/statements.ts';
+import type { FoundBy } from '../changes/changes.ts';
 import { byKey, query } from '../sql/sql.ts';
 
 /** The read that an entry comes from, and what that read may set. */
-export interface ProductRead {
+export interface ProductRead extends FoundBy {
   readonly source: 'list' | 'detail';
   readonly language: string;
   readonly currency: string;
   readonly primary: { readonly language: string; readonly currency: string };
-  readonly sent_at: Instant;
   readonly now: Instant;
   readonly stale_at: Instant;
-  /** Reason for the read. */
-  readonly reason: DueReason;
   /** `true`: only the sale status and the images of the entry are stored. */
   readonly onlySaleAndImages?: boolean;
 }

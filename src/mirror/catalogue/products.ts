@@ -11,8 +11,7 @@ import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes
 import type { ClosureTable, StoredClosure } from '../push/closures.ts';
 import { byKey, dropBy, insertOf, setBy, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import type { ImageLedger } from './image-ledger.ts';
-import { imageTable } from './images.ts';
+import { type ImageLedger, ImageTable } from './images.ts';
 import { ProductPrices } from './prices.ts';
 import { type ProductRead, ProductReads, type StoredProduct } from './product-reads.ts';
 import { noTextChange, ProductTexts, type ShownProducts, type TextChange } from './product-texts.ts';
@@ -26,7 +25,7 @@ interface ProductPorts {
   readonly shown: ShownProducts;
   readonly search: SearchTable;
   readonly images: ImageLedger;
-  readonly zones: Pick<ZoneTable, 'add' | 'ofSlots' | 'ofCity'>;
+  readonly zones: ZoneTable;
 }
 
 /** Products with their texts, prices, tags and images. */
@@ -158,20 +157,19 @@ type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
 };
 
 /** Columns set only by reads in the primary language: visibility, sale status, place and images. */
-class ProductRows extends Store<Writes> {
+class ProductRows extends FeedingStore {
   readonly #one = this.db.rows(byKey('_product', ['product_id'], ['product_id', ...productColumns]));
   readonly #put = this.db.change(upsert('_product', ['product_id'], productColumns));
   readonly #touch = this.db.change(setBy('_product', ['product_id'], instantColumns));
   readonly #tags = new ProductTags(this.db);
+  readonly #alternatives = new Recommending(this.db, this.changes);
   readonly #ports: ProductPorts;
-  readonly #images: ReturnType<typeof imageTable>;
-  readonly #alternatives: Recommending;
+  readonly #images: ImageTable;
 
   constructor(db: Writes, ports: ProductPorts) {
-    super(db);
+    super(db, ports.changes);
     this.#ports = ports;
-    this.#images = imageTable(db, ports.changes, ports.images);
-    this.#alternatives = new Recommending(db, ports.changes);
+    this.#images = new ImageTable(db, ports.changes, ports.images);
   }
 
   find(product_id: number): Product | null {
@@ -179,7 +177,7 @@ class ProductRows extends Store<Writes> {
   }
 
   store(entry: ProductEntry, read: ProductRead): StoredRow {
-    const { changes, closures, shown, search, images, zones } = this.#ports;
+    const { closures, shown, search, images, zones } = this.#ports;
     const { sent_at, now } = read;
     const row = this.#one.get({ product_id: entry.product_id });
     // An answer to a request sent before the withdrawal does not undo it: only a newer read brings the product back.
@@ -215,7 +213,7 @@ class ProductRows extends Store<Writes> {
     const otherTags = this.#tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = this.#replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) images.productReturned(product_id, sent_at);
-    const told = tellSale(changes, row, next, { title: entry.title, read });
+    const told = tellSale(this.changes, row, next, { title: entry.title, read });
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
     this.#recommend(row, next, read);
     const differs =
@@ -228,16 +226,16 @@ class ProductRows extends Store<Writes> {
 
   /** Takes a product off sale by a closure in force, and reports what differs since. */
   close(product_id: number, by: FoundBy): void {
-    const { changes, closures } = this.#ports;
     const row = this.#one.get({ product_id });
-    closures.apply(product_id);
+    this.#ports.closures.apply(product_id);
     const next = this.#one.get({ product_id });
     if (row === undefined || next === undefined) return;
     const { disabled_reason: reason, expected_reopening } = next;
     const fields = differing(row, next, offSaleColumns);
-    if (isOnSale(row)) changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
-    else if (fields.length > 0 && changes.tellsFirstReads())
-      changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
+    if (isOnSale(row))
+      this.changes.add({ product_id, kind: 'sale_disabled', detail: { reason, expected_reopening } }, by);
+    else if (fields.length > 0 && this.changes.tellsFirstReads())
+      this.changes.add({ product_id, kind: 'product_changed', detail: { fields } }, by);
     this.#recommend(row, next, by);
   }
 
@@ -314,18 +312,14 @@ function locationKey({ venue_id, latitude, longitude }: Product): string {
   return [venue_id, latitude, longitude].join();
 }
 
-type OffSale =
-  | 'disabled_reason'
-  | 'disabled_source'
-  | 'expected_reopening'
-  | 'alternative_product_id'
-  | 'closure_unconfirmed';
-
 /**
  * Returns why a product is off sale: by the read, in whose silence the notification's words stand; or by the
  * notification alone.
  */
-function offSale(entry: ProductEntry, closure: StoredClosure | null): Pick<Product, OffSale> {
+function offSale(
+  entry: ProductEntry,
+  closure: StoredClosure | null,
+): Pick<Product, Exclude<(typeof offSaleColumns)[number], 'sale_status'>> {
   const disabled = entry.sale_status === 'disabled';
   const closed = closure !== null && closure.confirmed_at === null && closure.applied_at !== null;
   const words = disabled || closed ? closure : null;

@@ -8,13 +8,12 @@ import {
   listed,
   type RawBuilder,
   type Rows,
-  Store,
   sql,
   type Writes,
 } from '../../sqlite/statements.ts';
-import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes.ts';
 import { dropBy, query } from '../sql/sql.ts';
-import type { ImageLedger } from './image-ledger.ts';
+import type { ImageLedger } from './images.ts';
 import { Recommending } from './products.ts';
 import type { SearchTable } from './search.ts';
 
@@ -117,19 +116,12 @@ export class ListAbsences {
 
 export type Absent = AbsenceFacts & { readonly product_id: number };
 
-/** The tables that know of a product that is withdrawn. */
-interface WithdrawalPorts {
-  readonly changes: ChangeTable;
-  readonly search: SearchTable;
-  readonly images: ImageLedger;
-}
-
 interface OfProduct {
   readonly product_id: number;
 }
 
 /** Products that the list lacks. */
-export class RemovalTable extends Store<Writes> {
+export class RemovalTable extends FeedingStore {
   readonly #absent = this.db.rows(() => absentProducts().where('missing_walks', '>', 0).orderBy('id'));
   readonly #one = this.db.rows(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
   readonly #absences = new ListAbsences(this.db, 'products', expected);
@@ -170,13 +162,14 @@ export class RemovalTable extends Store<Writes> {
       .where('ended_at', 'is', null),
   );
   readonly #dropRecords = this.db.change(dropBy('_record', ['product_id']));
-  readonly #ports: WithdrawalPorts;
-  readonly #alternatives: Recommending;
+  readonly #alternatives = new Recommending(this.db, this.changes);
+  readonly #search: SearchTable;
+  readonly #images: ImageLedger;
 
-  constructor(db: Writes, ports: WithdrawalPorts) {
-    super(db);
-    this.#ports = ports;
-    this.#alternatives = new Recommending(db, ports.changes);
+  constructor(db: Writes, changes: ChangeTable, search: SearchTable, images: ImageLedger) {
+    super(db, changes);
+    this.#search = search;
+    this.#images = images;
   }
 
   /** Returns every product that the list lacks, in ascending order. */
@@ -207,14 +200,13 @@ export class RemovalTable extends Store<Writes> {
 
   /** Withdraws a product: its rows stay, its records are deleted. */
   withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void {
-    const { changes, search, images } = this.#ports;
     if (this.#mark.run({ product_id, reason, now }).changes === 0) return;
-    images.productTakenDown(product_id, now);
-    search.productGone(product_id);
+    this.#images.productTakenDown(product_id, now);
+    this.#search.productGone(product_id);
     this.#absences.drop(product_id);
     this.#dropRecords.run({ product_id });
     this.#endClosure.run({ product_id, now });
-    changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
+    this.changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
     this.#alternatives.changed(product_id, by);
   }
 }

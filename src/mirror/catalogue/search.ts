@@ -1,19 +1,36 @@
-import { type Bound, type RawBuilder, sql, type Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
-import { entryColumns, searchWords } from './search/words.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { deletionsOf } from '../../domain/search/deletions.ts';
+import { genericWords } from '../../domain/search/generic-words.ts';
+import { foldedLetters } from '../../domain/search/letters.ts';
+import {
+  type Indexed,
+  indexed,
+  type SearchedText,
+  type Spoken,
+  type TermOf,
+  termsBy,
+  type WordReading,
+} from '../../domain/search/terms.ts';
+import { fold } from '../../domain/search/words.ts';
+import type { Database } from '../../sqlite/database-file.ts';
+import {
+  type Bound,
+  type Change,
+  type RawBuilder,
+  Store,
+  sql,
+  type Writes,
+  writesTo,
+} from '../../sqlite/statements.ts';
+import { byKey, dropBy, insertOf, query, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
+import { stemOf } from './search-stems.ts';
 
-/** Search index: the entries of `product_search` with their words, and the places. Writes only differences. */
-export interface SearchTable {
-  /** Handles a change of a product's text in any language. */
-  textChanged(product_id: number): void;
-  /** Handles a product that is new, back, has moved, or has another venue. */
-  productChanged(product_id: number): void;
-  /** A product was withdrawn: it is found no more. */
-  productGone(product_id: number): void;
-  /** An experience is called otherwise, or is gone: the products whose venue it is say so. */
-  venueChanged(experience_id: number): void;
-  /** Other languages are mirrored than before: at 7,500 products it takes seconds. */
-  languagesChanged(): void;
+/** Text of a product in one language, as in `search_entries`. */
+interface Entry extends SearchedText {
+  readonly search_id: number;
+  readonly product_id: number;
+  readonly language: string;
 }
 
 interface OfProduct {
@@ -21,87 +38,94 @@ interface OfProduct {
 }
 
 const said = ['title', 'tagline', 'summary', 'city', 'venue', 'country'] as const;
+const entryColumns = [
+  'search_id', 'product_id', 'language', 'title', 'city', 'country', 'venue', 'tagline', 'summary',
+] as const; // biome-ignore format: a list of columns
 
-export function searchTable(db: Writes): SearchTable {
-  const put = putting(db);
-  const drop = db.change(({ product_id }: Bound<OfProduct>) =>
-    query.deleteFrom('search_entries').where('product_id', '=', product_id),
-  );
-  const entries = db.rows(({ product_id }: Bound<OfProduct>) =>
-    query.selectFrom('search_entries').select(entryColumns).where('product_id', '=', product_id),
-  );
-  const dropOthers = db.change(({ product_id }: Bound<OfProduct>) =>
+/** Search index: the entries of `product_search` with their words, and the places. Writes only differences. */
+export class SearchTable extends Store<Writes> {
+  readonly #put = this.db.change(putting);
+  readonly #drop = this.db.change(dropBy('search_entries', ['product_id']));
+  readonly #entries = this.db.rows(byKey('search_entries', ['product_id'], entryColumns));
+  readonly #dropOthers = this.db.change(({ product_id }: Bound<OfProduct>) =>
     query
       .deleteFrom('search_entries')
       .where('product_id', '=', product_id)
       .where('language', 'not in', query.selectFrom('languages').select('language')),
   );
-  const visible = db.values(() => query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null));
-  const words = searchWords(db);
-  const ofVenue = db.values(({ venue_id }: Bound<{ venue_id: number }>) =>
+  readonly #visible = this.db.values(() =>
+    query.selectFrom('_product').select('product_id').where('withdrawn_at', 'is', null),
+  );
+  readonly #words = new SearchWords(this.db);
+  readonly #ofVenue = this.db.values(({ venue_id }: Bound<{ venue_id: number }>) =>
     query
       .selectFrom('_product')
       .select('product_id')
       .where('venue_id', '=', venue_id)
       .where('withdrawn_at', 'is', null),
   );
-  const dropPlace = db.change(({ product_id }: Bound<OfProduct>) =>
+  readonly #dropPlace = this.db.change(({ product_id }: Bound<OfProduct>) =>
     query.deleteFrom('product_places').where('product_id', '=', product_id),
   );
-  const putPlace = db.change(({ product_id }: Bound<OfProduct>) =>
+  readonly #putPlace = this.db.change(({ product_id }: Bound<OfProduct>) =>
     query
       .insertInto('product_places')
       .columns(['product_id', 'min_latitude', 'max_latitude', 'min_longitude', 'max_longitude', 'x', 'y', 'z'])
       .expression(placeOf(product_id)),
   );
 
-  function write(statement: typeof put, product_id: number): void {
-    const before = entries.all({ product_id });
-    if (statement.run({ product_id }).changes > 0) words.replace(before, entries.all({ product_id }));
+  /** Handles a change of a product's text in any language. */
+  textChanged(product_id: number): void {
+    this.#write(this.#put, product_id);
   }
 
-  return {
-    textChanged: (product_id) => write(put, product_id),
-    productChanged: (product_id) => {
-      write(put, product_id);
-      dropPlace.run({ product_id });
-      putPlace.run({ product_id });
-    },
-    productGone: (product_id) => {
-      write(drop, product_id);
-      dropPlace.run({ product_id });
-    },
-    languagesChanged: () => {
-      for (const product_id of visible.all()) {
-        write(dropOthers, product_id);
-        write(put, product_id);
-      }
-    },
-    venueChanged: (venue_id) => {
-      for (const product_id of ofVenue.all({ venue_id })) write(put, product_id);
-    },
-  };
+  /** Handles a product that is new, back, has moved, or has another venue. */
+  productChanged(product_id: number): void {
+    this.#write(this.#put, product_id);
+    this.#dropPlace.run({ product_id });
+    this.#putPlace.run({ product_id });
+  }
+
+  /** A product was withdrawn: it is found no more. */
+  productGone(product_id: number): void {
+    this.#write(this.#drop, product_id);
+    this.#dropPlace.run({ product_id });
+  }
+
+  /** An experience is called otherwise, or is gone: the products whose venue it is say so. */
+  venueChanged(venue_id: number): void {
+    for (const product_id of this.#ofVenue.all({ venue_id })) this.#write(this.#put, product_id);
+  }
+
+  /** Other languages are mirrored than before: at 7,500 products it takes seconds. */
+  languagesChanged(): void {
+    for (const product_id of this.#visible.all()) {
+      this.#write(this.#dropOthers, product_id);
+      this.#write(this.#put, product_id);
+    }
+  }
+
+  #write(statement: Change<OfProduct>, product_id: number): void {
+    const before = this.#entries.all({ product_id });
+    if (statement.run({ product_id }).changes > 0) this.#words.replace(before, this.#entries.all({ product_id }));
+  }
 }
 
 /** Writes what a product says, where it says something else. */
-function putting(db: Writes) {
-  return db.change(({ product_id }: Bound<OfProduct>) =>
-    query
-      .insertInto('search_entries')
-      .columns(['product_id', 'language', ...said])
-      .expression(spokenOf(product_id))
-      .onConflict((taken) =>
-        taken
-          .doUpdateSet((entry) => Object.fromEntries(said.map((column) => [column, entry.ref(`excluded.${column}`)])))
-          .where((entry) =>
-            entry.or(
-              said.map((column) =>
-                entry(`search_entries.${column}`, 'is not', entry.ref(`excluded.${column}`) as never),
-              ),
-            ),
+function putting({ product_id }: Bound<OfProduct>) {
+  return query
+    .insertInto('search_entries')
+    .columns(['product_id', 'language', ...said])
+    .expression(spokenOf(product_id))
+    .onConflict((taken) =>
+      taken
+        .doUpdateSet((entry) => Object.fromEntries(said.map((column) => [column, entry.ref(`excluded.${column}`)])))
+        .where((entry) =>
+          entry.or(
+            said.map((column) => entry(`search_entries.${column}`, 'is not', entry.ref(`excluded.${column}`) as never)),
           ),
-      ),
-  );
+        ),
+    );
 }
 
 /** Returns what a visible product says in each mirrored language, as search entries have it and the view `products` shows it. */
@@ -137,4 +161,181 @@ function placeOf(product_id: RawBuilder<number>) {
     .where('product_id', '=', product_id)
     .where((of) => of.between('latitude', -90, 90))
     .where((of) => of.between('longitude', -180, 180));
+}
+
+type Word = Tables['search_words'];
+
+/** The second index: the terms of each entry, in how many entries each word is, and the deletions of words that a typo may mean. */
+class SearchWords extends Store<Writes> {
+  readonly #putText = this.db.change(
+    upsert('_search_text', ['search_id'], ['name', 'title', 'city', 'country', 'venue', 'tagline', 'summary']),
+  );
+  readonly #dropText = this.db.change(dropBy('_search_text', ['search_id']));
+  // A look-up and a write: a write that returns something makes a table of its own for it, each time.
+  readonly #documents = this.db.values(byKey('search_words', ['word', 'language', 'term'], ['documents']));
+  readonly #count = this.db.change(upsert('search_words', ['word', 'language', 'term'], ['documents']));
+  readonly #forget = this.db.change(dropBy('search_words', ['word', 'language', 'term']));
+  readonly #isKnown = this.db.values(({ word }: Bound<Pick<Word, 'word'>>) =>
+    query
+      .selectFrom('search_words')
+      .select((of) => of.lit(1).as('one'))
+      .where('word', '=', word)
+      .where((of) => of(of.fn<number>('instr', ['term', of.val(' ')]), '=', 0))
+      .limit(1),
+  );
+  readonly #putDeletion = this.db.change(({ shorter, word }: Bound<Tables['search_deletes']>) =>
+    query.insertInto('search_deletes').orIgnore().values({ shorter, word }),
+  );
+  readonly #dropDeletion = this.db.change(dropBy('search_deletes', ['shorter', 'word']));
+  readonly #clear = [
+    this.db.change(() => query.deleteFrom('_search_text')),
+    this.db.change(() => query.deleteFrom('search_words')),
+    this.db.change(() => query.deleteFrom('search_deletes')),
+  ];
+  readonly #optimise = this.db.change(() => query.insertInto('search_terms').values({ search_terms: 'optimize' }));
+  /** By language. Each remembers the terms of words. */
+  readonly #termsOf = new Map<string, TermOf>();
+
+  /** Replaces the entries of a product, in all languages, after its text changed from `before` to `after`. */
+  replace(before: readonly Entry[], after: readonly Entry[]): void {
+    const [had, has] = [this.#read(before), this.#read(after)];
+    for (const [search_id, { terms, readings, language }] of has) {
+      const was = had.get(search_id);
+      if (!isDeepStrictEqual(was?.terms, terms)) this.#putText.run({ search_id, ...terms });
+      const known = new Set(was?.readings.map(String));
+      for (const reading of readings) if (!known.has(String(reading))) this.#add(language, reading, 1);
+    }
+    for (const [search_id, { readings, language }] of had) {
+      const is = has.get(search_id);
+      if (is === undefined) this.#dropText.run({ search_id });
+      const kept = new Set(is?.readings.map(String));
+      for (const reading of readings) if (!kept.has(String(reading))) this.#take(language, reading);
+    }
+  }
+
+  /** Builds the whole index from these entries. */
+  rebuild(entries: Iterable<Entry>): void {
+    for (const all of this.#clear) all.run();
+    const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
+    for (const ofProduct of Map.groupBy(entries, ({ product_id }) => product_id).values())
+      for (const [search_id, { terms, readings, language }] of this.#read(ofProduct)) {
+        this.#putText.run({ search_id, ...terms });
+        for (const reading of readings) {
+          const key = `${reading[0]}\n${language}\n${reading[1]}`;
+          const known = counted.get(key);
+          if (known === undefined) counted.set(key, { language, reading, documents: 1 });
+          else known.documents++;
+        }
+      }
+    // In the order of the keys: that is how tables grow fastest.
+    for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
+      this.#add(language, reading, documents);
+    this.#optimise.run();
+  }
+
+  /** Reads the entries of a product, each beside those in the other languages. */
+  #read(entries: readonly Entry[]): ReadonlyMap<number, Indexed & { readonly language: string }> {
+    return new Map(
+      entries.map((entry) => {
+        const others = entries.filter((other) => other !== entry).map((other) => this.#spoken(other));
+        return [entry.search_id, { ...indexed(this.#spoken(entry), others), language: entry.language }];
+      }),
+    );
+  }
+
+  #spoken({ language, ...said }: Entry): Spoken {
+    const termOf = this.#termsOf.get(language) ?? termsBy(stemOf(language));
+    this.#termsOf.set(language, termOf);
+    return { said, termOf };
+  }
+
+  #add(language: string, [word, term]: WordReading, documents: number): void {
+    const before = this.#documents.get({ word, language, term });
+    this.#count.run({ word, language, term, documents: (before ?? 0) + documents });
+    if (before === undefined && isGuessed(word, term))
+      for (const shorter of deletionsOf(word)) this.#putDeletion.run({ shorter, word });
+  }
+
+  #take(language: string, [word, term]: WordReading): void {
+    const documents = (this.#documents.get({ word, language, term }) ?? 0) - 1;
+    if (documents > 0) {
+      this.#count.run({ word, language, term, documents });
+      return;
+    }
+    this.#forget.run({ word, language, term });
+    if (isGuessed(word, term) && this.#isKnown.get({ word }) === undefined)
+      for (const shorter of deletionsOf(word)) this.#dropDeletion.run({ shorter, word });
+  }
+}
+
+/** Returns whether a typo may mean it: what is written as one word by quirk only, is not guessed. */
+function isGuessed(word: string, term: string): boolean {
+  return !term.includes(' ') && /^[a-z0-9\u00df-\u0dff\u10a0-\u10ff\u1200-\u13ff\u1e00-\u1fff]+$/.test(word);
+}
+
+/** Raised with every change of what letters, words, terms or deletions are: what another version made is made again. */
+const version = '4';
+
+/**
+ * Makes the words of a mirror that another version has written, in one transaction; returns whether it did. At 7,500
+ * products it takes a few seconds, once.
+ */
+export function applySearchRules(connection: Database): boolean {
+  const db = writesTo(connection);
+  if (db.values(() => query.selectFrom('_search_rules').select('version')).get() === version) return false;
+  db.transaction(() => makeAgain(db));
+  return true;
+}
+
+function makeAgain(db: Writes): void {
+  db.change(() => query.deleteFrom('search_letters')).run();
+  db.change(() => query.deleteFrom('search_generic_words')).run();
+  const putLetter = db.change(insertOf('search_letters', ['letter', 'folded']));
+  for (const [letter, folded] of foldedLetters()) putLetter.run({ letter, folded });
+  const putGeneric = db.change(({ language, word }: Bound<Tables['search_generic_words']>) =>
+    query.insertInto('search_generic_words').orIgnore().values({ language, word }),
+  );
+  for (const [language, word] of genericWords()) putGeneric.run({ language, word: fold(word) });
+  // All are read before anything is written: a connection does one at a time.
+  const entries = db.rows(() => query.selectFrom('search_entries').select(entryColumns)).all();
+  new SearchWords(db).rebuild(entries);
+  const note = db.change(() =>
+    query
+      .insertInto('_search_rules')
+      .values({ rules_id: 1, version })
+      .onConflict((before) => before.doUpdateSet({ version })),
+  );
+  note.run();
+}
+
+/** A place more or less says nothing: only what has moved by this share is written, so that a quiet week costs nothing. */
+const worthWriting = 20;
+
+/** The places of products in the service's own order of popularity. */
+export class ListPlaceTable extends Store<Writes> {
+  readonly #put = this.db.change(({ product_id, list_place }: Bound<Tables['_product_list_place']>) =>
+    query
+      .insertInto('_product_list_place')
+      .values({ product_id, list_place })
+      .onConflict((known) =>
+        known
+          .doUpdateSet((of) => ({ list_place: of.ref('excluded.list_place') }))
+          .where((of) => {
+            const [was, is] = [of.ref('_product_list_place.list_place'), of.ref('excluded.list_place')];
+            const moved = of.fn<number>('abs', [of(was, '-', is)]);
+            return of(of(moved, '*', worthWriting), '>', of.fn<number>('min', [was, is]));
+          }),
+      ),
+  );
+  readonly #clear = this.db.change(() => query.deleteFrom('_product_list_place'));
+
+  /** Products that stand one after the other in the list, and the place of the first; the first of all is 1. */
+  note(product_ids: readonly number[], first: number): void {
+    for (const [index, product_id] of product_ids.entries()) this.#put.run({ product_id, list_place: first + index });
+  }
+
+  /** The list does not come in that order. */
+  clear(): void {
+    this.#clear.run();
+  }
 }

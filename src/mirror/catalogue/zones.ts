@@ -1,7 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { knownZone, zoneOffsets } from '../../domain/time/venue.ts';
 import { firstDifference } from '../../domain/time/zone-rules.ts';
-import { type Bound, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -10,51 +10,17 @@ const yearsAheadMs = 3 * 366 * 86_400_000;
 const datesAheadMs = 400 * 86_400_000;
 
 /** Time zone offsets from which the views compute the local hour. */
-export interface ZoneTable {
-  /**
-   * Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead.
-   * If the rules of a zone have changed, it marks the dates of the zone's products, which are then divided again.
-   */
-  write(now: Instant): void;
-  /**
-   * Does so again where the clocks or the rules of a zone were changed since: products know their offset until the change
-   * after the next one.
-   */
-  renew(now: Instant): void;
-  /** Returns the zones of visible products, with their number. */
-  inUse(): ZoneInUse[];
-  /** A product has come into this zone. */
-  add(timezone: string | null, now: Instant): void;
-  /** Returns the zone that the timeslots of a product name; null: they name none. */
-  ofSlots(product_id: number): string | null;
-  /** Returns the zone that a product itself names; null: it names none. */
-  own(product_id: number): string | null;
-  /** Returns the zone of most products of a city; null: none is known. */
-  ofCity(city_id: number): string | null;
-  /** Moves a product into the zone that its timeslots name. Returns whether it was in another one. */
-  move(product_id: number, timezone: string, now: Instant): boolean;
-}
-
-export interface ZoneInUse {
-  readonly timezone: string;
-  readonly products: number;
-}
-
-export function zoneTable(db: Writes): ZoneTable {
-  const zones = db.values(() => query.selectFrom('_product').select('timezone').distinct());
-  const known = db.values(({ timezone }: Bound<Pick<Tables['_zone_offset'], 'timezone'>>) =>
+export class ZoneTable extends Store<Writes> {
+  readonly #zones = this.db.values(() => query.selectFrom('_product').select('timezone').distinct());
+  readonly #known = this.db.values(({ timezone }: Bound<Pick<Tables['_zone_offset'], 'timezone'>>) =>
     query.selectFrom('_zone_offset').select('timezone').where('timezone', '=', timezone).limit(1),
   );
-  const clear = db.change(() => query.deleteFrom('_zone_offset'));
-  const put = db.change(({ timezone, valid_from, offset_minutes }: Bound<Tables['_zone_offset']>) =>
+  readonly #clear = this.db.change(() => query.deleteFrom('_zone_offset'));
+  readonly #put = this.db.change(({ timezone, valid_from, offset_minutes }: Bound<Tables['_zone_offset']>) =>
     query.replaceInto('_zone_offset').values({ timezone, valid_from, offset_minutes }),
   );
-  const store = (zone: string | null, now: Instant) => {
-    for (const offset of zoneOffsets(zone, now, now + yearsAheadMs))
-      put.run({ timezone: zone ?? '', valid_from: instant(offset.valid_from), offset_minutes: offset.offset_minutes });
-  };
-  const ofProducts = db.change(offsets);
-  const passed = db.values(({ now }: Bound<{ now: Instant }>) =>
+  readonly #ofProducts = this.db.change(offsets);
+  readonly #passed = this.db.values(({ now }: Bound<{ now: Instant }>) =>
     query
       .selectFrom('_zone_offset')
       .select('timezone')
@@ -62,29 +28,17 @@ export function zoneTable(db: Writes): ZoneTable {
       .where('valid_from', '<=', now)
       .limit(1),
   );
-  const stored = db.rows(() => query.selectFrom('_zone_offset').selectAll().orderBy('timezone').orderBy('valid_from'));
-  const unprice = db.change(({ timezone }: Bound<{ timezone: string }>) =>
+  readonly #stored = this.db.rows(() =>
+    query.selectFrom('_zone_offset').selectAll().orderBy('timezone').orderBy('valid_from'),
+  );
+  readonly #unprice = this.db.change(({ timezone }: Bound<{ timezone: string }>) =>
     query
       .insertInto('_unpriced')
       .columns(['product_id'])
       .expression((of) => of.selectFrom('_product').select('product_id').where('timezone', '=', timezone))
       .onConflict((known) => known.doNothing()),
   );
-  const moved = (now: Instant) => {
-    const range = { now, until: now + datesAheadMs };
-    const before = Map.groupBy(stored.all(), ({ timezone }) => timezone);
-    return [...before.keys()].filter((zone) => {
-      const offsets = zoneOffsets(zone === '' ? null : zone, range.now, range.until);
-      return firstDifference(before.get(zone) ?? [], offsets, range) !== null;
-    });
-  };
-  const write = (now: Instant) => {
-    for (const timezone of moved(now)) unprice.run({ timezone });
-    clear.run();
-    for (const zone of new Set([...zones.all(), null])) store(zone, now);
-    ofProducts.run();
-  };
-  const inUse = db.rows(() =>
+  readonly #inUse = this.db.rows(() =>
     query
       .selectFrom('_product')
       .select('timezone')
@@ -95,21 +49,21 @@ export function zoneTable(db: Writes): ZoneTable {
       .orderBy('timezone')
       .$narrowType<{ timezone: string }>(),
   );
-  const ofSlots = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #ofSlots = this.db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('slot_day')
       .select(sql<string | null>`json_extract(rest, '$[1]')`.as('timezone'))
       .where('product_id', '=', product_id)
       .limit(1),
   );
-  const own = db.values(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #own = this.db.values(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_product_text')
       .select(sql<string | null>`json_extract(coalesce(list_document, detail_document), '$.timezone')`.as('timezone'))
       .where('product_id', '=', product_id)
       .limit(1),
   );
-  const ofCity = db.values(({ city_id }: Bound<{ city_id: number }>) =>
+  readonly #ofCity = this.db.values(({ city_id }: Bound<{ city_id: number }>) =>
     query
       .selectFrom('_product')
       .select('timezone')
@@ -121,31 +75,78 @@ export function zoneTable(db: Writes): ZoneTable {
       .orderBy('timezone')
       .limit(1),
   );
-  const move = db.change(({ product_id, timezone }: Bound<{ product_id: number; timezone: string }>) =>
+  readonly #move = this.db.change(({ product_id, timezone }: Bound<{ product_id: number; timezone: string }>) =>
     query
       .updateTable('_product')
       .set({ timezone })
       .where('product_id', '=', product_id)
       .where('timezone', 'is not', timezone),
   );
-  const add = (zone: string | null, now: Instant) => {
-    if (known.get({ timezone: zone ?? '' }) === undefined) store(zone, now);
-  };
-  return {
-    ofSlots: (product_id) => knownZone(ofSlots.get({ product_id })),
-    own: (product_id) => knownZone(own.get({ product_id })),
-    ofCity: (city_id) => ofCity.get({ city_id }) ?? null,
-    move: (product_id, timezone, now) => {
-      add(timezone, now);
-      return move.run({ product_id, timezone }).changes > 0;
-    },
-    inUse: () => inUse.all(),
-    write,
-    renew: (now) => {
-      if (passed.get({ now }) !== undefined || moved(now).length > 0) write(now);
-    },
-    add,
-  };
+
+  /**
+   * Makes sure that they know today in every zone that a product is in, three years ahead: also while the daemon is dead.
+   * If the rules of a zone have changed, it marks the dates of the zone's products, which are then divided again.
+   */
+  write(now: Instant): void {
+    for (const timezone of this.#moved(now)) this.#unprice.run({ timezone });
+    this.#clear.run();
+    for (const zone of new Set([...this.#zones.all(), null])) this.#store(zone, now);
+    this.#ofProducts.run();
+  }
+
+  /**
+   * Does so again where the clocks or the rules of a zone were changed since: products know their offset until the change
+   * after the next one.
+   */
+  renew(now: Instant): void {
+    if (this.#passed.get({ now }) !== undefined || this.#moved(now).length > 0) this.write(now);
+  }
+
+  /** Returns the zones of visible products, with their number. */
+  inUse() {
+    return this.#inUse.all();
+  }
+
+  /** A product has come into this zone. */
+  add(zone: string | null, now: Instant): void {
+    if (this.#known.get({ timezone: zone ?? '' }) === undefined) this.#store(zone, now);
+  }
+
+  /** Returns the zone that the timeslots of a product name; null: they name none. */
+  ofSlots(product_id: number): string | null {
+    return knownZone(this.#ofSlots.get({ product_id }));
+  }
+
+  /** Returns the zone that a product itself names; null: it names none. */
+  own(product_id: number): string | null {
+    return knownZone(this.#own.get({ product_id }));
+  }
+
+  /** Returns the zone of most products of a city; null: none is known. */
+  ofCity(city_id: number): string | null {
+    return this.#ofCity.get({ city_id }) ?? null;
+  }
+
+  /** Moves a product into the zone that its timeslots name. Returns whether it was in another one. */
+  move(product_id: number, timezone: string, now: Instant): boolean {
+    this.add(timezone, now);
+    return this.#move.run({ product_id, timezone }).changes > 0;
+  }
+
+  #store(zone: string | null, now: Instant): void {
+    for (const { valid_from, offset_minutes } of zoneOffsets(zone, now, now + yearsAheadMs))
+      this.#put.run({ timezone: zone ?? '', valid_from: instant(valid_from), offset_minutes });
+  }
+
+  /** Returns the zones whose stored offsets differ from their rules. */
+  #moved(now: Instant): string[] {
+    const range = { now, until: now + datesAheadMs };
+    const before = Map.groupBy(this.#stored.all(), ({ timezone }) => timezone);
+    return [...before.keys()].filter((zone) => {
+      const offsets = zoneOffsets(zone === '' ? null : zone, range.now, range.until);
+      return firstDifference(before.get(zone) ?? [], offsets, range) !== null;
+    });
+  }
 }
 
 /** Columns of `product` for its time zone: the offset, the instant of the next change, and the offset from then on. */

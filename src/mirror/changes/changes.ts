@@ -1,6 +1,8 @@
 import type { Instant } from '../../clock.ts';
 import { type ChangeKind, isNewer, noProduct } from '../../domain/changes/change.ts';
+import { type Cursor, type CursorVerdict, type FeedBounds, judgeCursor } from '../../domain/changes/change-cursor.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
+import { CataloguedError, exitCodes } from '../../errors.ts';
 import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
@@ -34,35 +36,30 @@ const ofAllDates = [
 ] as const satisfies ChangeKind[]; // biome-ignore format: a list of kinds
 
 /** Queries about changes. */
-export interface ChangeReads {
-  /** Returns the newest number that the feed has given out; 0: none yet. */
-  newest(): number;
-  /** Returns what happened to a date of a product, and to all its dates, in order. */
-  ofDate(product_id: number, date: string): DateChange[];
-}
+export class ChangeReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #newest = this.db.values(() =>
+    query.selectFrom('sqlite_sequence').select('seq').where('name', '=', '_change'),
+  );
+  readonly #ofDate = this.db.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
+    query
+      .selectFrom('_change')
+      .select(['at', 'kind', 'reason', 'detail'])
+      .where('product_id', '=', product_id)
+      .where((of) => of.or([of('date', '=', date), of.and([of('date', 'is', null), of('kind', 'in', ofAllDates)])]))
+      .orderBy('seq'),
+  );
 
-/** The change feed: written in the transaction of the change itself. */
-export interface ChangeTable extends ChangeReads {
-  /** Adds a change. Until the mirror is filled, changes of the newer kinds are ignored. */
-  add(change: FoundChange, by: FoundBy): void;
-  /** Returns whether the mirror is filled, so that what is read for the first time is a change. */
-  tellsFirstReads(): boolean;
-  /** Has readers see changes up to a number, where they see no more than what is published. */
-  tell(newest: number): void;
-  /** Returns how many were added or reported through this connection, committed or not. */
-  added(): number;
-  /** Returns whether changes were added since the last sync cycle ended; false while the mirror is being filled. */
-  isPassOpen(): boolean;
-  /**
-   * Ends the sync cycle: records which changes were added since the end of the last one, by any writer. Adds nothing if
-   * there are none. Only the feed itself is asked, so what a kill left open ends later.
-   */
-  completePass(now: Instant): void;
-  /**
-   * Forgets what is older than an instant, and the oldest beyond a number of bytes; a reader with a cursor below what is
-   * left has to start again.
-   */
-  prune(before: Instant, bytes?: number): number;
+  /** Returns the newest number that the feed has given out; 0: none yet. */
+  newest(): number {
+    return this.#newest.get() ?? 0;
+  }
+
+  /** Returns what happened to a date of a product, and to all its dates, in order. */
+  ofDate(product_id: number, date: string): DateChange[] {
+    return this.#ofDate
+      .all({ product_id, date })
+      .map((row) => ({ ...row, detail: JSON.parse(row.detail) as DateChange['detail'] }));
+  }
 }
 
 /** Upper limit of the numbers that may be given out. It is made durable in another file before the commit that uses them. */
@@ -75,83 +72,33 @@ export interface FeedCeiling {
 const block = 10_000;
 
 /** For a mirror that nothing outlives. */
-export const noCeiling: FeedCeiling = { ceiling: () => Number.POSITIVE_INFINITY, reserve: () => undefined };
-
-type Row = Tables['_change'];
-
-export function changeReads(db: Reads): ChangeReads {
-  const newest = db.values(() => query.selectFrom('sqlite_sequence').select('seq').where('name', '=', '_change'));
-  const ofDate = db.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
-    query
-      .selectFrom('_change')
-      .select(['at', 'kind', 'reason', 'detail'])
-      .where('product_id', '=', product_id)
-      .where((of) => of.or([of('date', '=', date), of.and([of('date', 'is', null), of('kind', 'in', ofAllDates)])]))
-      .orderBy('seq'),
-  );
-  return {
-    newest: () => newest.get() ?? 0,
-    ofDate: (product_id, date) =>
-      ofDate
-        .all({ product_id, date })
-        .map((row) => ({ ...row, detail: JSON.parse(row.detail) as DateChange['detail'] })),
-  };
-}
+const noCeiling: FeedCeiling = { ceiling: () => Number.POSITIVE_INFINITY, reserve: () => undefined };
 
 const columns = ['at', 'product_id', 'kind', 'language', 'date', 'detail', 'reason'] as const;
 
 /** Bytes of a row beside its texts: the number, instant and product, and its place in the indexes. */
 const rowBytes = 64;
 
-type Written = Pick<Row, (typeof columns)[number]>;
+type Written = Pick<Tables['_change'], (typeof columns)[number]>;
 
-export function changeTable(db: Writes, feed: FeedCeiling = noCeiling): ChangeTable {
-  const insert = db.change((change: Bound<Written & { bytes: number }>) =>
+/** The change feed: written in the transaction of the change itself. */
+export class ChangeTable extends ChangeReads<Writes> {
+  readonly #insert = this.db.change((change: Bound<Written & { bytes: number }>) =>
     query.insertInto('_change').values(({ selectFrom }) => {
       const last = selectFrom('_change').select('total_bytes').orderBy('seq', 'desc').limit(1);
       return { ...pick(change, columns), total_bytes: sql<number>`coalesce(${last}, 0) + ${change.bytes}` };
     }),
   );
-  const filled = db.values(() => query.selectFrom('_mirror').select('filled_at').where('filled_at', 'is not', null));
-  const tellsFirstReads = () => filled.get() !== undefined;
-  const openPass = unended(db);
-  const tell = db.change(({ newest }: Bound<{ newest: number }>) =>
+  readonly #filled = this.db.values(() =>
+    query.selectFrom('_mirror').select('filled_at').where('filled_at', 'is not', null),
+  );
+  readonly #tell = this.db.change(({ newest }: Bound<{ newest: number }>) =>
     query.updateTable('_row_feed').set({ last_seq: newest }).where('last_seq', '<', newest),
   );
-  let added = 0;
-
-  function write(row: Written): void {
-    added += 1;
-    const seq = Number(insert.run({ ...row, bytes: rowBytes + row.kind.length + row.detail.length }).lastInsertRowid);
-    if (seq > feed.ceiling()) feed.reserve(seq + block);
-  }
-
-  return {
-    ...changeReads(db),
-    tell: (newest) => {
-      added += tell.run({ newest }).changes;
-    },
-    added: () => added,
-    tellsFirstReads,
-    add: ({ product_id, kind, language = null, date = null, detail }, { sent_at, reason }) => {
-      if (isNewer(kind) && !tellsFirstReads()) return;
-      write({ at: sent_at, product_id, kind, language, date, detail: JSON.stringify(detail), reason });
-    },
-    isPassOpen: () => openPass() !== null,
-    completePass: (now) => {
-      const pass = openPass();
-      if (pass === null) return;
-      const of = { product_id: noProduct, kind: 'pass_completed', language: null, date: null, reason: null } as const;
-      write({ ...of, at: now, detail: JSON.stringify(pass) });
-    },
-    prune: pruning(db),
-  };
-}
-
-/** Returns the numbers of the changes that no pass has ended yet. */
-function unended(db: Reads): () => { readonly from: number; readonly to: number } | null {
-  const newest = db.rows(() => query.selectFrom('_change').select(['seq', 'kind']).orderBy('seq', 'desc').limit(1));
-  const bounds = db.rows(() =>
+  readonly #last = this.db.rows(() =>
+    query.selectFrom('_change').select(['seq', 'kind']).orderBy('seq', 'desc').limit(1),
+  );
+  readonly #bounds = this.db.rows(() =>
     query
       .selectFrom('_mirror')
       .select(({ fn, lit, selectFrom }) => {
@@ -160,26 +107,15 @@ function unended(db: Reads): () => { readonly from: number; readonly to: number 
       })
       .where('filled_at', 'is not', null),
   );
-  return () => {
-    const last = newest.get();
-    if (last === undefined || last.kind === 'pass_completed') return null;
-    const filled = bounds.get();
-    if (filled === undefined) return null;
-    const from = Math.max(filled.floor, filled.ended) + 1;
-    return from > last.seq ? null : { from, to: last.seq };
-  };
-}
-
-function pruning(db: Writes): ChangeTable['prune'] {
-  // Of few rows, by their instants: not by the order of the numbers.
-  const lastBefore = db.values(({ before }: Bound<{ before: Instant }>) =>
+  /** Of few rows, by their instants: not by the order of the numbers. */
+  readonly #lastBefore = this.db.values(({ before }: Bound<{ before: Instant }>) =>
     query
       .selectFrom('_change')
       .select(sql<number | null>`max(+${sql.ref('seq')})`.as('seq'))
       .where('at', '<', before),
   );
-  // From the oldest on, as far as they go.
-  const lastBeyond = db.values(({ bytes }: Bound<{ bytes: number }>) => {
+  /** From the oldest on, as far as they go. */
+  readonly #lastBeyond = this.db.values(({ bytes }: Bound<{ bytes: number }>) => {
     const all = query.selectFrom('_change').select('total_bytes').orderBy('seq', 'desc').limit(1);
     const first = query
       .selectFrom('_change')
@@ -189,16 +125,202 @@ function pruning(db: Writes): ChangeTable['prune'] {
       .limit(1);
     return query.selectFrom(first.as('first')).select((of) => of('seq', '-', 1).as('seq'));
   });
-  const drop = db.change(({ last }: Bound<{ last: number }>) => query.deleteFrom('_change').where('seq', '<=', last));
-  const raiseFloor = db.change(({ last }: Bound<{ last: number }>) =>
+  readonly #drop = this.db.change(({ last }: Bound<{ last: number }>) =>
+    query.deleteFrom('_change').where('seq', '<=', last),
+  );
+  readonly #raiseFloor = this.db.change(({ last }: Bound<{ last: number }>) =>
     query.updateTable('_mirror').set(({ fn }) => ({ feed_floor_seq: fn<number>('max', ['feed_floor_seq', last]) })),
   );
-  return (before, bytes = Number.POSITIVE_INFINITY) => {
-    const last = Math.max(lastBefore.get({ before }) ?? 0, lastBeyond.get({ bytes }) ?? 0);
-    const dropped = last === 0 ? 0 : drop.run({ last }).changes;
-    if (dropped > 0) raiseFloor.run({ last });
+  readonly #feed: FeedCeiling;
+  #added = 0;
+
+  constructor(db: Writes, feed: FeedCeiling = noCeiling) {
+    super(db);
+    this.#feed = feed;
+  }
+
+  /** Adds a change. Until the mirror is filled, changes of the newer kinds are ignored. */
+  add({ product_id, kind, language, date, detail }: FoundChange, { sent_at, reason }: FoundBy): void {
+    if (isNewer(kind) && !this.tellsFirstReads()) return;
+    const of = { product_id, kind, language: language ?? null, date: date ?? null, reason };
+    this.#write({ ...of, at: sent_at, detail: JSON.stringify(detail) });
+  }
+
+  #write(row: Written): void {
+    this.#added += 1;
+    const bytes = rowBytes + row.kind.length + row.detail.length;
+    const seq = Number(this.#insert.run({ ...row, bytes }).lastInsertRowid);
+    if (seq > this.#feed.ceiling()) this.#feed.reserve(seq + block);
+  }
+
+  /** Returns whether the mirror is filled, so that what is read for the first time is a change. */
+  tellsFirstReads(): boolean {
+    return this.#filled.get() !== undefined;
+  }
+
+  /** Has readers see changes up to a number, where they see no more than what is published. */
+  tell(newest: number): void {
+    this.#added += this.#tell.run({ newest }).changes;
+  }
+
+  /** Returns how many were added or reported through this connection, committed or not. */
+  added(): number {
+    return this.#added;
+  }
+
+  /** Returns whether changes were added since the last sync cycle ended; false while the mirror is being filled. */
+  isPassOpen(): boolean {
+    return this.#openPass() !== null;
+  }
+
+  /**
+   * Ends the sync cycle: records which changes were added since the end of the last one, by any writer. Adds nothing if
+   * there are none. Only the feed itself is asked, so what a kill left open ends later.
+   */
+  completePass(now: Instant): void {
+    const pass = this.#openPass();
+    if (pass === null) return;
+    const of = { product_id: noProduct, kind: 'pass_completed', language: null, date: null, reason: null } as const;
+    this.#write({ ...of, at: now, detail: JSON.stringify(pass) });
+  }
+
+  /** Returns the numbers of the changes that no sync cycle has ended yet. */
+  #openPass(): { readonly from: number; readonly to: number } | null {
+    const last = this.#last.get();
+    if (last === undefined || last.kind === 'pass_completed') return null;
+    const filled = this.#bounds.get();
+    if (filled === undefined) return null;
+    const from = Math.max(filled.floor, filled.ended) + 1;
+    return from > last.seq ? null : { from, to: last.seq };
+  }
+
+  /**
+   * Forgets what is older than an instant, and the oldest beyond a number of bytes; a reader with a cursor below what is
+   * left has to start again.
+   */
+  prune(before: Instant, bytes = Number.POSITIVE_INFINITY): number {
+    const last = Math.max(this.#lastBefore.get({ before }) ?? 0, this.#lastBeyond.get({ bytes }) ?? 0);
+    const dropped = last === 0 ? 0 : this.#drop.run({ last }).changes;
+    if (dropped > 0) this.#raiseFloor.run({ last });
     return dropped;
-  };
+  }
+}
+
+/** One row of the view `changes`; `detail` is JSON text. */
+export interface FeedChange {
+  readonly seq: number;
+  readonly at: Instant;
+  readonly product_id: number;
+  readonly kind: string;
+  readonly language: string | null;
+  readonly date: string | null;
+  readonly detail: string;
+}
+
+/** Changes in order; `next` is the cursor after them. */
+export interface FeedPage extends FeedBounds {
+  readonly changes: readonly FeedChange[];
+  readonly next: number;
+}
+
+/** The change feed, read through the views as any storefront could. */
+export class ChangeFeed extends Store<Reads> {
+  /** Retention raises the floor to the last number that it forgets: an empty feed ends there. */
+  readonly #bounds = this.db.rows(() =>
+    query.selectFrom('mirror_info').select(({ fn, lit, selectFrom }) => {
+      const last = selectFrom('changes').select(({ fn: of }) => of.max('seq').as('seq'));
+      return [
+        'feed_floor_seq as floor',
+        fn<number>('max', ['feed_floor_seq', fn.coalesce(last, lit(0))]).as('newest'),
+        'feed_id as feed',
+      ];
+    }),
+  );
+  readonly #after = this.db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
+    query.selectFrom('changes').selectAll().where('seq', '>', after).orderBy('seq').limit(limit),
+  );
+  readonly #newest = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
+    query.selectFrom('changes').selectAll().where('product_id', '<>', noProduct).orderBy('seq', 'desc').limit(limit),
+  );
+  readonly #newestOf = this.db.rows(({ product_id, limit }: Bound<{ product_id: number; limit: number }>) =>
+    query.selectFrom('changes').selectAll().where('product_id', '=', product_id).orderBy('seq', 'desc').limit(limit),
+  );
+
+  bounds(): FeedBounds {
+    return this.#bounds.get() ?? { floor: 0, newest: 0, feed: null };
+  }
+
+  /** The newest changes of products, the newest first. */
+  newest(limit: number): FeedChange[] {
+    return this.#newest.all({ limit });
+  }
+
+  newestOf(product_id: number, limit: number): FeedChange[] {
+    return this.#newestOf.all({ product_id, limit });
+  }
+
+  /**
+   * At most `limit` changes after a cursor, of one state of the file. Throws `feed-changed` where the cursor is of another
+   * feed, `cursor-too-old` where some of them are forgotten, and `cursor-from-the-future` for a number never given out.
+   */
+  after(after: number, limit: number, feed: string | null = null): FeedPage {
+    return this.db.snapshot(() => {
+      const cursor = { after, feed };
+      const found = this.bounds();
+      const verdict = judgeCursor(cursor, found);
+      if (verdict !== 'good') throw refused(verdict, cursor, found);
+      const changes = this.#after.all({ after, limit });
+      return { changes, next: changes.at(-1)?.seq ?? after, ...found };
+    });
+  }
+}
+
+/** Returns a change as one line of JSON: what `--json`, `GET /v1/changes` and its events have in common. */
+export function changeJson({ detail, ...change }: FeedChange): string {
+  return `${JSON.stringify(change).slice(0, -1)},"detail":${detail}}`;
+}
+
+/** A cursor of another feed: its numbers mean other changes here, or none. */
+export class FeedReplaced extends CataloguedError {
+  override readonly name = 'FeedReplaced';
+  /** The feed that there is now. */
+  readonly feed: string;
+  /** Its newest change. */
+  readonly next: number;
+  constructor(asked: string, { feed, newest }: FeedBounds) {
+    super(
+      'feed-changed',
+      `the feed ${asked.slice(0, 60)} has ended: the mirror was filled again, restored or repaired`,
+      {
+        exitCode: exitCodes.data,
+        hint: `start again: read the views or a snapshot again, then go on after ${newest} of feed ${feed}`,
+      },
+    );
+    this.feed = feed ?? '';
+    this.next = newest;
+  }
+}
+
+function refused(verdict: Exclude<CursorVerdict, 'good'>, { after, feed }: Cursor, bounds: FeedBounds) {
+  const { floor, newest } = bounds;
+  switch (verdict) {
+    case 'other-feed':
+      return new FeedReplaced(feed ?? '', bounds);
+    case 'too-old':
+      return new CataloguedError(
+        'cursor-too-old',
+        `changes up to ${floor} are forgotten, and ${after} lies before them`,
+        {
+          exitCode: exitCodes.data,
+          hint: `start again: read the views or a snapshot again, then go on after ${newest}`,
+        },
+      );
+    case 'from-the-future':
+      return new CataloguedError('cursor-from-the-future', `there is no change ${after}: the newest is ${newest}`, {
+        exitCode: exitCodes.data,
+        hint: `the cursor belongs to another mirror: read the views again, then go on after ${newest}`,
+      });
+  }
 }
 
 /** A class of statements that adds what it changes to the change feed. Field initialisers may use `this.changes`. */

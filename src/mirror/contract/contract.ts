@@ -1,8 +1,19 @@
 import { availabilityDays, availabilitySlots, bookableDays } from './dates.ts';
-import { availabilityErrorRate, changes, freshness, mirrorInfo, policies, subscriptions } from './mirror.ts';
-import { cities, countries, currencies, experiences, languages } from './places.ts';
+import {
+  availabilityErrorRate,
+  changes,
+  currencies,
+  freshness,
+  languages,
+  mirrorInfo,
+  policies,
+  subscriptions,
+} from './mirror.ts';
 import {
   alternatives,
+  cities,
+  countries,
+  experiences,
   productExperiences,
   productPrices,
   products,

@@ -1,5 +1,26 @@
-import { age, ageOfDate, checkedAt, currency, pricesOfDate, productId } from './repeated.ts';
-import { date, id, integer, money, table, text, words } from './table.ts';
+import { age, checkedAt, currency, productId } from './repeated.ts';
+import { date, flag, id, integer, money, table, text, words } from './table.ts';
+
+/** As `age`, for dates. */
+const ageOfDate = {
+  ...age,
+  stale: flag(
+    { byClock: true },
+    'Past its cadence, held, or answered as not on sale although the product is on sale by its own read.',
+  ),
+};
+
+/** Prices of a date. */
+const pricesOfDate = {
+  lowest_adult_price: money(
+    { null: 'sold out, or no exact price of those' },
+    'What a shop prints: what an adult pays, the lowest price above 0, or 0 if adults pay nothing. Where no adult ticket can be had, the dearest variant of the type that most variants have, each at its cheapest time.',
+  ),
+  price_variant_type: text(
+    { null: 'there is no such price, or the service does not say whose it is' },
+    'Whose price lowest_adult_price is: adult, or another word of the service.',
+  ),
+};
 
 export const availabilityDays = table(
   'availability_days',

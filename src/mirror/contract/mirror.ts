@@ -1,6 +1,26 @@
+import { currency, language } from './repeated.ts';
 import { date, flag, id, instant, integer, json, real, table, text, words } from './table.ts';
 
 /* What the mirror says of itself. */
+
+export const languages = table(
+  'languages',
+  { key: ['language'], rows: 'a mirrored language', byClock: true },
+  { language, is_primary: flag({}, 'Visibility, sale status and images come from its reads.') },
+);
+
+export const currencies = table(
+  'currencies',
+  { key: ['currency'], rows: 'a mirrored currency, with its decimals', byClock: true },
+  {
+    currency,
+    is_primary: flag({}, 'That of the prices in products.'),
+    exponent: integer(
+      {},
+      'Decimals of the currency, which divide its minor units: ISO 4217, where the tables of many runtimes are wrong.',
+    ),
+  },
+);
 
 export const changes = table(
   'changes',

@@ -4,11 +4,8 @@ import {
   checkedAt,
   currency,
   document,
-  fromPrice,
   language,
   languageShown,
-  leastPrices,
-  prediscountPrice,
   primaryCurrency,
   productId,
 } from './repeated.ts';
@@ -23,6 +20,7 @@ import {
   integers,
   json,
   minutes,
+  money,
   pageUrl,
   real,
   table,
@@ -30,6 +28,32 @@ import {
   texts,
   words,
 } from './table.ts';
+
+/** Prices that the service names with a product. */
+const fromPrice = money(
+  { from: '$.price', null: 'not sent, or not exact in this currency' },
+  'What the service calls the price of the product, which no date need have.',
+);
+const prediscountPrice = money(
+  { from: '$.prediscount_price', null: 'not reduced, not sent, or not exact in this currency' },
+  'The price before a reduction.',
+);
+
+/** The least prices of a product over its bookable dates. */
+const leastPrices = {
+  lowest_price: money(
+    { byClock: true, null: 'no date is bookable, or none has an exact price' },
+    'The lowest lowest_price of its bookable_days.',
+  ),
+  lowest_adult_price: money(
+    { byClock: true, null: 'no date is bookable, or none has an exact price of those' },
+    'What a shop prints: the lowest lowest_adult_price of its bookable_days, of adults. Where no adult can buy, that of the type that most dates have.',
+  ),
+  price_variant_type: text(
+    { byClock: true, null: 'there is no such price, or the service does not say whose it is' },
+    'Whose price lowest_adult_price is: adult, or another word of the service.',
+  ),
+};
 
 export const products = table(
   'products',
@@ -200,6 +224,86 @@ export const productExperiences = table(
   'product_experiences',
   { key: ['product_id', 'experience_id'], rows: 'an experience that a product belongs to, its venue among them' },
   { product_id: productId, experience_id: id({}, 'The experience.') },
+);
+
+/** Counts of a place. */
+const counts = {
+  products: integer({}, 'Visible products in it.'),
+  sellable_products: integer({}, 'Of those, the ones on sale (products.sellable).'),
+};
+
+export const experiences = table(
+  'experiences',
+  {
+    key: ['experience_id', 'language'],
+    rows: 'a venue or an activity and language: where it is, its rating and price, how many of its products are on sale',
+  },
+  {
+    experience_id: id({ from: '$.id' }, 'The experience (specification §2).'),
+    language,
+    language_shown: languageShown,
+    title: text({ from: '$.title', null: 'neither the list nor a product says it' }, 'The title.'),
+    slug: text(
+      {},
+      'For the address of its page: its title in plain letters with hyphens, and its id. Find the row by that number.',
+    ),
+    tagline: text({ from: '$.tagline', null: 'not sent' }, 'A line below the title.'),
+    description: text({ from: '$.description', null: 'not sent' }, 'The whole text, in the primary language.'),
+    url: pageUrl({ from: '$.experience_url', null: 'not sent, or of another scheme' }, 'The service’s page of it.'),
+    address: text({ null: 'neither the list nor a product says it' }, 'The address.'),
+    city_id: id({ null: 'there is none, or it does not say' }, 'The city of the first product whose venue it is.'),
+    city_name: text({ null: 'neither the list nor a product says it' }, 'The name of the city.'),
+    country_id: id({ null: 'there is none, or it does not say' }, 'The country of that product.'),
+    country_name: text({ null: 'neither the list nor a product says it' }, 'The name of the country.'),
+    latitude: degrees(
+      { from: '$.geolocation.lat', null: 'neither the list nor a product says it' },
+      'North of the equator.',
+    ),
+    longitude: degrees(
+      { from: '$.geolocation.lng', null: 'neither the list nor a product says it' },
+      'East of Greenwich.',
+    ),
+    rating: real({ from: '$.ratings.average', null: 'not rated' }, 'Average of the ratings.'),
+    rating_count: integer({ from: '$.ratings.total', null: 'not said' }, 'How many people rated it.'),
+    from_price: money(
+      { from: '$.from_price', null: 'not sent, or not exact in this currency' },
+      'What the service says it costs.',
+    ),
+    currency: primaryCurrency,
+    products: integer({}, 'Its visible products (product_experiences).'),
+    sellable_products: counts.sellable_products,
+    document: json({}, 'What the service sent, with members that no column shows, without images.'),
+    checked_at: instant({ byClock: true }, 'When the newest read of it was sent.'),
+    changed_at: changedAt,
+    ...age,
+  },
+);
+
+export const cities = table(
+  'cities',
+  { key: ['city_id', 'language'], rows: 'a city and language: its name, how many products there are on sale' },
+  {
+    city_id: id({}, 'The city.'),
+    language,
+    name: text({ null: 'not sent' }, 'In the language, or in the primary one where no product says it.'),
+    slug: text(
+      {},
+      'For the address of its page: its name in plain letters with hyphens, and its id. Find the row by that number.',
+    ),
+    country_id: id({ null: 'not sent' }, 'The country of most of its products.'),
+    ...counts,
+  },
+);
+
+export const countries = table(
+  'countries',
+  { key: ['country_id', 'language'], rows: 'a country and language: its name, how many products there are on sale' },
+  {
+    country_id: id({}, 'The country.'),
+    language,
+    name: text({ null: 'not sent' }, 'In the language, or in the primary one where no product says it.'),
+    ...counts,
+  },
 );
 
 export const withdrawnProducts = table(

@@ -1,9 +1,9 @@
 import { type Instant, instant } from '../../clock.ts';
-import type { AttemptFailure } from '../../domain/push/attempt-failure.ts';
 import type { AddressOwner } from '../../domain/push/callback-epoch.ts';
 import { notUnderstood } from '../../domain/push/notification.ts';
 import { sendingStatuses, silentStatuses, type WantedSubscription } from '../../domain/push/subscription.ts';
 import type { Part } from '../../domain/push/subscription-parts.ts';
+import type { AttemptFailure } from '../../domain/push/subscription-step.ts';
 import type { Trust } from '../../domain/push/trust.ts';
 import { type Bound, listed, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query, setBy } from '../sql/sql.ts';

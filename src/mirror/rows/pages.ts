@@ -48,67 +48,81 @@ export interface NotedKeys {
   /** As of a page, and up to which number. */
   readonly whole: boolean;
   readonly number: number;
+  readonly schema_version: number;
 }
 
-export interface RowPages {
+/** Pages of the rows that `captureRows` has noted, for a reader's connection. All of a page is of one state of the file. */
+export class RowPages {
+  readonly #db: Database;
+  readonly #feed;
+  readonly #keys;
+  readonly #newest;
+
+  constructor(db: Database) {
+    this.#db = db;
+    this.#feed = db.prepare<[], { origin: string; floor: number; newest: number; schema_version: number }>(
+      `SELECT f.origin, f.floor, ${newestNumber} AS newest, m.schema_version FROM _row_feed f, _mirror m`,
+    );
+    this.#keys = db.prepare<[number, number], { number: number; source: PublishedTable; key: string }>(
+      'SELECT number, source, key FROM _row WHERE number > ? ORDER BY number LIMIT ?',
+    );
+    this.#newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
+  }
+
   /**
    * Throws `rows-not-published`, and `rows-begun-anew` where the numbers are of another origin, are forgotten, or were
    * never given out: a follower starts with a new copy.
    */
-  after(question: RowQuestion): RowPage;
-  /** Returns whether the numbers of a question are this file's. */
-  knows(question: RowQuestion): boolean;
-  /** Returns the keys that a page has, instead of the rows. Throws as `after` does. */
-  keysAfter(question: RowQuestion): NotedKeys;
-  /** The last number given out. */
-  newest(): number;
-  /** Throws `rows-not-published` where none are. */
-  refuseUnpublished(): void;
-}
+  after(question: RowQuestion): RowPage {
+    return this.#snapshot(() => {
+      const { keys, ...found } = this.keysAfter(question);
+      const tables = [...keys].map(([table, of]) =>
+        rowsOf(
+          this.#db,
+          table,
+          of.map((key) => JSON.parse(key) as Cell[]),
+        ),
+      );
+      return { origin: question.origin, ...found, tables };
+    });
+  }
 
-/** Reads what `captureRows` has noted, from a connection of a reader: all of a page is of one state of the file. */
-export function rowPages(db: Database): RowPages {
-  const feed = db.prepare<[], { origin: string; floor: number; newest: number; schema_version: number }>(
-    `SELECT f.origin, f.floor, ${newestNumber} AS newest, m.schema_version FROM _row_feed f, _mirror m`,
-  );
-  const keys = db.prepare<[number, number], { number: number; source: PublishedTable; key: string }>(
-    'SELECT number, source, key FROM _row WHERE number > ? ORDER BY number LIMIT ?',
-  );
-  const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
-  const noted = db.transaction(({ origin, after, limit }: RowQuestion) => {
-    const found = feed.get();
-    if (found === undefined) throw notPublished();
-    if (origin !== found.origin || after < found.floor || after > found.newest) throw begunAnew();
-    const rows = keys.all(after, limit);
-    const bySource = Map.groupBy(rows, ({ source }) => source);
-    const whole = rows.length < limit;
-    return {
-      keys: new Map([...bySource].map(([source, of]) => [source, of.map(({ key }) => key)])),
-      whole,
-      number: whole ? found.newest : (rows.at(-1)?.number ?? after),
-      schema_version: found.schema_version,
-    };
-  });
-  const page = db.transaction((question: RowQuestion): RowPage => {
-    const { keys, ...found } = noted(question);
-    const tables = [...keys].map(([source, of]) =>
-      rowsOf(
-        db,
-        source,
-        of.map((key) => JSON.parse(key) as Cell[]),
-      ),
-    );
-    return { origin: question.origin, ...found, tables };
-  });
-  return {
-    after: (question) => page(question),
-    keysAfter: (question) => noted(question),
-    knows: ({ origin }) => feed.get()?.origin === origin,
-    newest: () => newest.get() ?? 0,
-    refuseUnpublished: () => {
-      if (feed.get() === undefined) throw notPublished();
-    },
-  };
+  /** Returns the keys that a page has, instead of the rows. Throws as `after` does. */
+  keysAfter({ origin, after, limit }: RowQuestion): NotedKeys {
+    return this.#snapshot(() => {
+      const found = this.#feed.get();
+      if (found === undefined) throw notPublished();
+      if (origin !== found.origin || after < found.floor || after > found.newest) throw begunAnew();
+      const rows = this.#keys.all(after, limit);
+      const bySource = Map.groupBy(rows, ({ source }) => source);
+      const whole = rows.length < limit;
+      return {
+        keys: new Map([...bySource].map(([source, of]) => [source, of.map(({ key }) => key)])),
+        whole,
+        number: whole ? found.newest : (rows.at(-1)?.number ?? after),
+        schema_version: found.schema_version,
+      };
+    });
+  }
+
+  /** Returns whether the numbers of a question are this file's. */
+  knows({ origin }: RowQuestion): boolean {
+    return this.#feed.get()?.origin === origin;
+  }
+
+  /** The last number given out. */
+  newest(): number {
+    return this.#newest.get() ?? 0;
+  }
+
+  /** Throws `rows-not-published` where none are. */
+  refuseUnpublished(): void {
+    if (this.#feed.get() === undefined) throw notPublished();
+  }
+
+  #snapshot<Result>(read: () => Result): Result {
+    return this.#db.transaction(read)();
+  }
 }
 
 function rowsOf(db: Database, table: PublishedTable, keys: readonly Cell[][]): TableRows {

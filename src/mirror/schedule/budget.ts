@@ -1,8 +1,18 @@
 import type { Instant } from '../../clock.ts';
 import { type Budget, storedBudget } from '../../domain/budget/budget.ts';
 import type { Demand } from '../../domain/schedule/price.ts';
-import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import type { RecordFacts } from '../../domain/schedule/record.ts';
+import { priorSiblings, type SiblingKind, type SiblingSubject } from '../../domain/schedule/siblings.ts';
+import {
+  priorSignal,
+  type SignalBelief,
+  type SignalTier,
+  type SignalWorth,
+  signalWorth,
+} from '../../domain/schedule/signal.ts';
+import { type Bound, type Reads, Store, type Writes } from '../../sqlite/statements.ts';
+import { byKey, query, setBy, upsert } from '../sql/sql.ts';
+import type { Tables } from '../sql/tables.ts';
 
 /** The demand for extra calls as it was last surveyed (domain/schedule/price.ts). */
 export interface Surveyed {
@@ -36,48 +46,168 @@ export interface SurveyedInterest {
 }
 
 /** State of the limiter and the demand for extra calls, stored so that a restart keeps both. */
-export interface BudgetReads {
+export class BudgetReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #state = this.db.values(() => query.selectFrom('_budget').select('state'));
+  readonly #demand = this.db.values(() => query.selectFrom('_budget').select('demand'));
+  readonly #surveyedAt = this.db.values(() => query.selectFrom('_budget').select('surveyed_at'));
+  /** Every read asks for its price, and a survey comes four times a day. */
+  #parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
+
   /** Returns null if nothing was learned or the stored value cannot be read. */
-  learned(): Budget | null;
+  learned(): Budget | null {
+    return storedBudget(JSON.parse(this.#state.get() ?? '{}'));
+  }
+
   /** Null: not surveyed yet. */
-  demand(): Surveyed | null;
-  surveyedAt(): number | null;
+  demand(): Surveyed | null {
+    const text = this.#demand.get() ?? 'null';
+    if (text !== this.#parsed.text) this.#parsed = { text, demand: JSON.parse(text) as Surveyed | null };
+    return this.#parsed.demand;
+  }
+
+  surveyedAt(): number | null {
+    return this.#surveyedAt.get() ?? null;
+  }
 }
 
-export interface BudgetTable extends BudgetReads {
-  saveLearned(budget: Budget): void;
-  saveDemand(surveyed: Surveyed, at: Instant): void;
+export class BudgetTable extends BudgetReads<Writes> {
+  readonly #saveLearned = this.db.change(setBy('_budget', [], ['state']));
+  readonly #saveDemand = this.db.change(setBy('_budget', [], ['demand', 'surveyed_at']));
+
+  saveLearned(budget: Budget): void {
+    this.#saveLearned.run({ state: JSON.stringify(budget) });
+  }
+
+  saveDemand(surveyed: Surveyed, surveyed_at: Instant): void {
+    this.#saveDemand.run({ demand: JSON.stringify(surveyed), surveyed_at });
+  }
 }
 
-export function budgetReads(db: Reads): BudgetReads {
-  const state = db.values(() => query.selectFrom('_budget').select('state'));
-  const demand = db.values(() => query.selectFrom('_budget').select('demand'));
-  let parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
-  const surveyedAt = db.values(() => query.selectFrom('_budget').select('surveyed_at'));
-  return {
-    learned: () => storedBudget(JSON.parse(state.get() ?? '{}')),
-    demand: () => {
-      const text = demand.get() ?? 'null';
-      // Every read asks for its price, and a survey comes four times a day.
-      if (text !== parsed.text) parsed = { text, demand: JSON.parse(text) as Surveyed | null };
-      return parsed.demand;
-    },
-    surveyedAt: () => surveyedAt.get() ?? null,
-  };
+/** The views of one window of dates, as counted at an instant; part -1: of no date in particular. */
+export type WindowViews = Omit<Tables['_interest'], 'product_id'>;
+
+/** Known interest of shoppers in a product. */
+export interface KnownInterest {
+  /** Its rank in the service's order of popularity, from 1; null if unknown. */
+  readonly list_place: number | null;
+  readonly windows: readonly WindowViews[];
 }
 
-export function budgetTable(db: Writes): BudgetTable {
-  const putState = db.change(({ state }: Bound<{ state: string }>) => query.updateTable('_budget').set({ state }));
-  const putDemand = db.change(({ demand, at }: Bound<{ demand: string; at: Instant }>) =>
-    query.updateTable('_budget').set({ demand, surveyed_at: at }),
+/** Interest of shoppers in products, which weighs the calls that the budget has left. */
+export class InterestReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #place = this.db.values(byKey('_product_list_place', ['product_id'], ['list_place']));
+  readonly #windows = this.db.rows(byKey('_interest', ['product_id'], ['part', 'views', 'counted_at']));
+
+  of(product_id: number): KnownInterest {
+    return { list_place: this.#place.get({ product_id }) ?? null, windows: this.#windows.all({ product_id }) };
+  }
+}
+
+export class InterestTable extends InterestReads<Writes> {
+  readonly #put = this.db.change(({ product_id, part, views, counted_at }: Bound<Tables['_interest']>) =>
+    query
+      .insertInto('_interest')
+      .values({ product_id, part, views, counted_at })
+      .onConflict((known) => known.columns(['product_id', 'part']).doUpdateSet({ views, counted_at })),
   );
-  return {
-    ...budgetReads(db),
-    saveLearned: (budget) => {
-      putState.run({ state: JSON.stringify(budget) });
-    },
-    saveDemand: (surveyed, at) => {
-      putDemand.run({ demand: JSON.stringify(surveyed), at });
-    },
-  };
+  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
+    query.deleteFrom('_interest').where('counted_at', '<', before),
+  );
+
+  /** Stores the views of a window as they are counted now. */
+  count(views: Tables['_interest']): void {
+    this.#put.run(views);
+  }
+
+  /** Deletes views that were last counted before an instant. Returns how many rows. */
+  prune(before: Instant): number {
+    return this.#prune.run({ before }).changes;
+  }
+}
+
+const belief = ['rightly', 'wrongly', 'shown', 'hidden'] as const;
+
+/** Estimates, from reads, of how well the product list, and changes of siblings, signal changes. */
+export class SignalReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #one = this.db.rows(byKey('_signal', ['tier'], belief));
+
+  of(tier: SignalTier | SiblingSubject): SignalBelief {
+    return this.#one.get({ tier }) ?? (tier === 'near' || tier === 'far' ? priorSignal : priorSiblings);
+  }
+}
+
+export class SignalTable extends SignalReads<Writes> {
+  readonly #put = this.db.change(upsert('_signal', ['tier'], belief));
+
+  save(tier: SignalTier | SiblingSubject, belief: SignalBelief): void {
+    this.#put.run({ tier, ...belief });
+  }
+}
+
+/** Value of the list as a signal of changed near and far dates, and the walk interval for it; null: its cadence. */
+export interface ListSignal extends Readonly<Record<SignalTier, SignalWorth>> {
+  readonly walked_every_ms: number | null;
+}
+
+export function listSignalOf(db: Reads): () => ListSignal {
+  const signals = new SignalReads(db);
+  const budget = new BudgetReads(db);
+  return () => ({
+    near: signalWorth(signals.of('near')),
+    far: signalWorth(signals.of('far')),
+    walked_every_ms: budget.demand()?.walks?.every ?? null,
+  });
+}
+
+/** The groups that a product belongs to; null: none. */
+export interface SiblingGroups {
+  readonly venue: number | null;
+  readonly supplier: string | null;
+}
+
+type OfGroup<Group> = Pick<RecordFacts, 'product_id' | 'edition' | 'part'> & { group: Group };
+
+/** Groups of products whose dates tend to change together. */
+export class SiblingReads extends Store<Reads> {
+  readonly #groups = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom(['product', '_mirror as m'])
+      .select(['venue_id as venue', 'supplier'])
+      .where('product_id', '=', product_id)
+      .whereRef('product.language', '=', 'm.language'),
+  );
+  readonly #ofVenue = this.db.rows((bound: Bound<OfGroup<number>>) =>
+    othersOnSale(bound).where('p.venue_id', '=', bound.group),
+  );
+  readonly #ofSupplier = this.db.rows((bound: Bound<OfGroup<string>>) =>
+    othersOnSale(bound).where('p.supplier', '=', bound.group),
+  );
+
+  groupsOf(product_id: number): SiblingGroups {
+    return this.#groups.get({ product_id }) ?? { venue: null, supplier: null };
+  }
+
+  /** Returns the same dates of other products of the group that are on sale and were read, at most fifty: planning them again takes a few milliseconds. */
+  of({ product_id, edition, part }: RecordFacts, kind: SiblingKind, group: number | string): RecordFacts[] {
+    return kind === 'venue'
+      ? this.#ofVenue.all({ product_id, edition, part, group: Number(group) })
+      : this.#ofSupplier.all({ product_id, edition, part, group: String(group) });
+  }
+}
+
+const most = 50;
+
+function othersOnSale({ product_id, edition, part }: Bound<OfGroup<unknown>>) {
+  return query
+    .selectFrom(['product as p', '_mirror as m', '_record as r'])
+    .selectAll('r')
+    .whereRef('p.language', '=', 'm.language')
+    .whereRef('r.product_id', '=', 'p.product_id')
+    .where('r.resource', '=', 'availability')
+    .where('r.edition', '=', edition)
+    .where('r.part', '=', part)
+    .where('r.product_id', '<>', product_id)
+    .where('r.fetched_at', 'is not', null)
+    .where('p.sellable', '=', 1)
+    .limit(most);
 }

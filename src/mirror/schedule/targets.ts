@@ -1,10 +1,27 @@
-import { beyondFrom, cadenceOfDay } from '../../domain/catalogue/availability.ts';
+import type { Instant } from '../../clock.ts';
+import { beyondFrom, cadenceOfDay, type Tiers } from '../../domain/catalogue/availability.ts';
 import type { Offered } from '../../domain/schedule/record-kinds.ts';
-import { type Resource, resources, type UntieredResource, untieredResources } from '../../domain/schedule/resources.ts';
-import { type Bound, pick, sql, type Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import {
+  type Cadences,
+  isCovered,
+  isDynamic,
+  listResources,
+  type Resource,
+  resources,
+  textResources,
+  type UntieredResource,
+  untieredResources,
+} from '../../domain/schedule/resources.ts';
+import { type Bound, type Compilable, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { mirrorInstants } from '../sql/instants.ts';
+import { dropBy, insertOf, query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { type StaleAfter, staleRows } from './stale.ts';
+
+/** The cadences as configured (`policy.cadence`), in milliseconds. They decide when stored rows are stale. */
+export interface StaleAfter extends Cadences {
+  readonly images: number;
+  readonly availability: Tiers;
+}
 
 /** Freshness targets of all resources, and those that categories set instead. */
 export interface FreshnessTargets {
@@ -14,70 +31,85 @@ export interface FreshnessTargets {
   of(category: string | null): { readonly cadence: StaleAfter };
 }
 
+/** Before the lists, whose number is 0. */
+const beforeAll = -1;
+
+const columns = ['resource', 'tier', 'target_ms', 'first_part', 'last_part'] as const;
+
 /** Freshness targets, and the `stale_at` values that depend on them. */
-export interface TargetTable {
+export class TargetTable extends Store<Writes> {
+  readonly #all = this.db.rows(() => query.selectFrom('_target').select(columns).orderBy('resource').orderBy('tier'));
+  readonly #ownCadences = this.db.values(() => query.selectFrom('_budget').select('category_cadences'));
+  readonly #saveOwnCadences = this.db.change(({ own }: Bound<{ own: string }>) =>
+    query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
+  );
+  readonly #replannedTo = this.db.values(() => query.selectFrom('_budget').select('replanned_to'));
+  readonly #replanned = this.db.change(setBy('_budget', [], ['replanned_to']));
+  readonly #clear = this.db.change(() => query.deleteFrom('_target'));
+  readonly #drop = this.db.change(dropBy('_target', ['resource']));
+  readonly #add = this.db.change(insertOf('_target', columns));
+  readonly #updateDetails = this.db.change(detailTarget);
+  readonly #lists = listResources.flatMap((resource) =>
+    rowsOf(resource).map((rows) => ({ resource, move: this.db.change(ofEverything(rows)) })),
+  );
+  readonly #texts = textResources.flatMap((resource) =>
+    rowsOf(resource).map((rows) => ({
+      resource,
+      all: this.db.change(ofProducts(resource, rows, 'all')),
+      one: this.db.change(ofProducts(resource, rows, 'one')),
+    })),
+  );
+
   /**
    * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves the `stale_at`
    * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned, and
    * all records are marked as not yet planned. Returns whether anything changed.
    */
-  write(targets: FreshnessTargets, daysPerRequest: number): boolean;
-  /** Returns up to which product the records are planned by the current targets; null if all are. */
-  replannedTo(): number | null;
-  /** Marks all records as not yet planned by the current targets. */
-  markAllUnplanned(): void;
-  replanned(to: number | null): void;
-  /** Drops the freshness target of a resource. */
-  drop(resource: Resource): void;
-  /** Moves `stale_at` of rows whose cadence depends on the product, for one product or (null) for all. */
-  moveStaleAt(cadence: StaleAfter, product_id: number | null): void;
-}
+  write({ cadence, extent, categories, of }: FreshnessTargets, daysPerRequest: number): boolean {
+    const wanted = targets(cadence, extent.resources, daysPerRequest);
+    const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
+    if (JSON.stringify(this.#all.all()) === JSON.stringify(wanted) && (this.#ownCadences.get() ?? '[]') === own)
+      return false;
+    this.#saveOwnCadences.run({ own });
+    this.#clear.run();
+    for (const target of wanted) this.#add.run(target);
+    this.#updateDetails.run();
+    for (const { resource, move } of this.#lists) move.run({ every: cadence[resource] });
+    this.moveStaleAt(cadence, null);
+    return true;
+  }
 
-export function targetTable(db: Writes): TargetTable {
-  const stored = db.rows(() => query.selectFrom('_target').select(columns).orderBy('resource').orderBy('tier'));
-  const ownCadences = db.values(() => query.selectFrom('_budget').select('category_cadences'));
-  const saveOwnCadences = db.change(({ own }: Bound<{ own: string }>) =>
-    query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
-  );
-  const replannedTo = db.values(() => query.selectFrom('_budget').select('replanned_to'));
-  const replanned = db.change(({ to }: Bound<{ to: number | null }>) =>
-    query.updateTable('_budget').set({ replanned_to: to }),
-  );
-  const clear = db.change(() => query.deleteFrom('_target'));
-  const drop = db.change(({ resource }: Bound<{ resource: Resource }>) =>
-    query.deleteFrom('_target').where('resource', '=', resource),
-  );
-  const add = db.change((target: Bound<Tables['_target']>) =>
-    query.insertInto('_target').values(pick(target, columns)),
-  );
-  const detail = db.change(detailTarget);
-  const stale = staleRows(db);
-  return {
-    write: ({ cadence, extent, categories, of }, daysPerRequest) => {
-      const wanted = targets(cadence, extent.resources, daysPerRequest);
-      const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
-      if (JSON.stringify(stored.all()) === JSON.stringify(wanted) && (ownCadences.get() ?? '[]') === own) return false;
-      saveOwnCadences.run({ own });
-      clear.run();
-      for (const target of wanted) add.run(target);
-      detail.run();
-      stale.moveOfEverything(cadence);
-      stale.moveByProduct(cadence, null);
-      return true;
-    },
-    replannedTo: () => replannedTo.get() ?? null,
-    markAllUnplanned: () => {
-      replanned.run({ to: beforeAll });
-    },
-    replanned: (to) => {
-      replanned.run({ to });
-    },
-    drop: (resource) => {
-      drop.run({ resource });
-      detail.run();
-    },
-    moveStaleAt: stale.moveByProduct,
-  };
+  /** Returns up to which product the records are planned by the current targets; null if all are. */
+  replannedTo(): number | null {
+    return this.#replannedTo.get() ?? null;
+  }
+
+  /** Marks all records as not yet planned by the current targets. */
+  markAllUnplanned(): void {
+    this.replanned(beforeAll);
+  }
+
+  replanned(replanned_to: number | null): void {
+    this.#replanned.run({ replanned_to });
+  }
+
+  /** Drops the freshness target of a resource. */
+  drop(resource: Resource): void {
+    this.#drop.run({ resource });
+    this.#updateDetails.run();
+  }
+
+  /** Moves `stale_at` of rows whose cadence depends on the product, for one product or (null) for all. */
+  moveStaleAt(cadence: StaleAfter, product_id: number | null): void {
+    for (const { resource, all, one } of this.#texts) {
+      const own = cadence[resource];
+      const dynamic = isDynamic(resource) ? cadence.dynamic_pricing[resource] : own;
+      const covered = isCovered(resource) ? cadence.covered[resource] : own;
+      const cases = { own, dynamic, covered };
+      if (product_id === null) all.run({ ...cases, product_id: 0 });
+      else one.run({ ...cases, product_id });
+    }
+  }
 }
 
 /** Writes how long the read of a product's details counts as fresh, where it is another time than before. */
@@ -88,11 +120,6 @@ function detailTarget() {
     .set({ detail_target_ms: target })
     .where('detail_target_ms', 'is not', target as never);
 }
-
-/** Before the lists, whose number is 0. */
-const beforeAll = -1;
-
-const columns = ['resource', 'tier', 'target_ms', 'first_part', 'last_part'] as const;
 
 /** Returns whether a resource has a freshness target. One that is not needed has it only as long as it is requested. */
 function hasTarget(resource: UntieredResource, offered: Offered): boolean {
@@ -133,4 +160,48 @@ function targets(cadence: StaleAfter, offered: Offered, daysPerRequest: number):
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
+}
+
+type Every = { every: number };
+type OfProduct = { own: number; dynamic: number; covered: number; product_id: number };
+type Which = 'all' | 'one';
+
+/** Rows that say themselves when they are stale, counted from the read that brought them. */
+interface StaleRows {
+  /** One of several tables: for the compiler, the one that has all the columns that any of them has. */
+  readonly table: 'checkout';
+  readonly after: 'checked_at';
+}
+
+function rowsOf(resource: UntieredResource): StaleRows[] {
+  return Object.entries(mirrorInstants).flatMap(([table, columns]) =>
+    'stale_at' in columns && columns.stale_at.cadence === resource
+      ? [{ table, after: columns.stale_at.after } as StaleRows]
+      : [],
+  );
+}
+
+/** Returns the update for a resource read as a list, whose cadence is the same for all products. */
+function ofEverything({ table, after }: StaleRows) {
+  return ({ every }: Bound<Every>): Compilable<unknown> =>
+    query.updateTable(table).set(({ ref }) => ({ stale_at: sql<Instant>`${ref(after)} + ${every}` }));
+}
+
+/** Returns the update for a resource read per product; its cadence depends on subscriptions and dynamic prices. */
+function ofProducts(resource: UntieredResource, { table, after }: StaleRows, which: Which) {
+  return ({ product_id, own, dynamic, covered }: Bound<OfProduct>): Compilable<unknown> =>
+    query
+      .updateTable(`${table} as r`)
+      .set(({ eb, exists, selectFrom }) => {
+        const isCovered = exists(
+          selectFrom('_product as p')
+            .select('p.product_id')
+            .whereRef('p.product_id', '=', 'r.product_id')
+            .where('p.covered', '=', 1),
+        );
+        const every = eb.case().when(isCovered).then(covered).else(own).end();
+        const often = () => eb.case().when('has_dynamic_pricing', '=', 1).then(dynamic).else(every).end();
+        return { stale_at: sql<Instant>`${eb.ref(after)} + ${isDynamic(resource) ? often() : every}` };
+      })
+      .$if(which === 'one', (of) => of.where('product_id', '=', product_id));
 }

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
-import type { Instant } from '../../clock.ts';
+import { type Instant, instant } from '../../clock.ts';
+import type { ShortListFacts } from '../../domain/conditions/facts.ts';
+import { isSettled, type ShortList } from '../../domain/sale/short-list.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
-import type { Bound, Writes } from '../../sqlite/statements.ts';
-import { query } from '../sql/sql.ts';
+import { type Bound, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { byKey, dropBy, query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 export interface WalkKey {
@@ -22,48 +24,26 @@ export interface TurnedPage {
   readonly unusable_example: string | null;
 }
 
-/** Walks over paged lists, one page at a time. */
-export interface WalkTable {
-  find(key: WalkKey): WalkState | null;
-  /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
-  begin(key: WalkKey, started_at: Instant, attempt: number): WalkState;
-  /** Notes a page, and goes on to the next one; returns how many of its rows this attempt has met before. */
-  turn(key: WalkKey, walk: WalkState, page: TurnedPage): number;
-  /** Returns how many different rows this attempt has met, and how many all its attempts together. */
-  rows(key: WalkKey, attempt: number): { attempt: number; all: number };
-  /** Returns a hash of the ids that all its attempts have met. */
-  rowHash(key: WalkKey): string;
-  /** Returns the page on which a row was last met; null: unknown, or not met by this walk yet. */
-  pageOf(key: WalkKey, id: number): number | null;
-  /** Returns how many pages the list had; null: unknown. */
-  pages(key: WalkKey): number | null;
-  /** Notes that rows were met on a page by a read outside the walk, which does not count them. */
-  moved(key: WalkKey, page: number, ids: readonly number[]): void;
-  /** Ends the walk. Only a complete one says anything about what is absent. */
-  end(key: WalkKey, completed_at: Instant | null): void;
-}
-
 /** The state of an attempt that begins. */
 const begun = { next_page: 1, repeated: 0, counted: null, unusable: 0, unusable_example: null };
 
-export function walkTable(db: Writes): WalkTable {
-  const one = db.rows((bound: Bound<WalkKey>) =>
-    query
-      .selectFrom('_walk')
-      .select(['started_at', 'next_page', 'attempt', 'repeated', 'completed_at'])
-      .select(['counted', 'unusable', 'unusable_example'])
-      .where('resource', '=', bound.resource)
-      .where('edition', '=', bound.edition),
-  );
-  const begin = db.change(
+const state = [
+  'started_at', 'next_page', 'attempt', 'repeated', 'completed_at', 'counted', 'unusable', 'unusable_example',
+] as const; // biome-ignore format: a list of columns
+
+type Advance = WalkKey & Pick<WalkState, 'next_page' | 'repeated'> & Omit<TurnedPage, 'ids'>;
+
+/** Walks over paged lists, one page at a time. */
+export class WalkTable extends Store<Writes> {
+  readonly #one = this.db.rows(byKey('_walk', ['resource', 'edition'], state));
+  readonly #begin = this.db.change(
     ({ resource, edition, started_at, attempt }: Bound<WalkKey & Pick<WalkState, 'started_at' | 'attempt'>>) =>
       query
         .insertInto('_walk')
         .values({ resource, edition, started_at, attempt, ...begun, completed_at: null })
         .onConflict((known) => known.columns(['resource', 'edition']).doUpdateSet({ started_at, attempt, ...begun })),
   );
-  type Advance = WalkKey & Pick<WalkState, 'next_page' | 'repeated'> & Omit<TurnedPage, 'ids'>;
-  const advance = db.change((bound: Bound<Advance>) =>
+  readonly #advance = this.db.change((bound: Bound<Advance>) =>
     query
       .updateTable('_walk')
       .set(({ eb, fn }) => ({
@@ -80,48 +60,15 @@ export function walkTable(db: Writes): WalkTable {
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
-  const finish = db.change((bound: Bound<WalkKey & Pick<WalkState, 'completed_at'>>) =>
+  readonly #finish = this.db.change((bound: Bound<WalkKey & Pick<WalkState, 'completed_at'>>) =>
     query
       .updateTable('_walk')
       .set(({ fn }) => ({ next_page: 0, completed_at: fn.coalesce(bound.completed_at, 'completed_at') }))
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
-  const met = walkRows(db);
-  const pages = listPages(db);
-
-  const find = (key: WalkKey) => one.get(key) ?? null;
-  return {
-    find,
-    begin: (key, started_at, attempt) => {
-      if (attempt === 1) met.forget(key);
-      begin.run({ ...key, started_at, attempt });
-      return find(key) as WalkState;
-    },
-    turn: (key, { next_page, attempt }, { ids, ...page }) => {
-      const repeated = ids.filter((id) => !met.note({ ...key, id, attempt, page: next_page })).length;
-      advance.run({ ...key, ...page, next_page: next_page + 1, repeated });
-      return repeated;
-    },
-    rows: met.count,
-    rowHash: (key) => hash('sha256', met.ids(key)),
-    pageOf: (key, id) => pages.of.get({ ...key, id }) ?? null,
-    pages: (key) => pages.all.get(key) ?? null,
-    moved: (key, page, ids) => {
-      for (const id of ids) pages.move.run({ ...key, id, page });
-    },
-    end: (key, completed_at) => {
-      finish.run({ ...key, completed_at });
-    },
-  };
-}
-
-/** The rows that a walk has met. */
-function walkRows(db: Writes) {
-  const forget = db.change((bound: Bound<WalkKey>) =>
-    query.deleteFrom('_walk_row').where('resource', '=', bound.resource).where('edition', '=', bound.edition),
-  );
-  const note = db.change(({ resource, edition, id, attempt, page }: Bound<Tables['_walk_row']>) =>
+  readonly #forgetRows = this.db.change(dropBy('_walk_row', ['resource', 'edition']));
+  readonly #note = this.db.change(({ resource, edition, id, attempt, page }: Bound<Tables['_walk_row']>) =>
     query
       .insertInto('_walk_row')
       .values({ resource, edition, id, attempt, page })
@@ -132,7 +79,7 @@ function walkRows(db: Writes) {
           .where('_walk_row.attempt', '<>', attempt),
       ),
   );
-  const ids = db.values((bound: Bound<WalkKey>) =>
+  readonly #ids = this.db.values((bound: Bound<WalkKey>) =>
     query
       .selectFrom('_walk_row')
       .select('id')
@@ -140,7 +87,7 @@ function walkRows(db: Writes) {
       .where('edition', '=', bound.edition)
       .orderBy('id'),
   );
-  const count = db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
+  readonly #rows = this.db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
     query
       .selectFrom('_walk_row')
       .select(({ fn }) => [
@@ -150,37 +97,15 @@ function walkRows(db: Writes) {
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
-  return {
-    forget: (key: WalkKey) => {
-      forget.run(key);
-    },
-    /** Returns whether this attempt meets it for the first time. */
-    note: (row: Tables['_walk_row']) => note.run(row).changes > 0,
-    /** Returns the ids of all rows as one text. */
-    ids: (key: WalkKey) => ids.all(key).join(),
-    count: (key: WalkKey, attempt: number) => count.get({ ...key, attempt }) ?? { attempt: 0, all: 0 },
-  };
-}
-
-/** The pages on which rows stood. */
-function listPages(db: Writes) {
-  type Row = WalkKey & { id: number };
-  const of = db.values(({ resource, edition, id }: Bound<Row>) =>
-    query
-      .selectFrom('_walk_row')
-      .select('page')
-      .where('resource', '=', resource)
-      .where('edition', '=', edition)
-      .where('id', '=', id),
-  );
-  const all = db.values(({ resource, edition }: Bound<WalkKey>) =>
+  readonly #pageOf = this.db.values(byKey('_walk_row', ['resource', 'edition', 'id'], ['page']));
+  readonly #pages = this.db.values(({ resource, edition }: Bound<WalkKey>) =>
     query
       .selectFrom('_walk_row')
       .select((eb) => eb.fn.max<number | null>('page').as('pages'))
       .where('resource', '=', resource)
       .where('edition', '=', edition),
   );
-  const move = db.change(({ resource, edition, id, page }: Bound<Row & { page: number }>) =>
+  readonly #move = this.db.change(({ resource, edition, id, page }: Bound<Omit<Tables['_walk_row'], 'attempt'>>) =>
     query
       .updateTable('_walk_row')
       .set({ page })
@@ -189,5 +114,117 @@ function listPages(db: Writes) {
       .where('id', '=', id)
       .where('page', 'is not', page),
   );
-  return { of, all, move };
+
+  find(key: WalkKey): WalkState | null {
+    return this.#one.get(key) ?? null;
+  }
+
+  /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
+  begin(key: WalkKey, started_at: Instant, attempt: number): WalkState {
+    if (attempt === 1) this.#forgetRows.run(key);
+    this.#begin.run({ ...key, started_at, attempt });
+    return this.find(key) as WalkState;
+  }
+
+  /** Notes a page, and goes on to the next one; returns how many of its rows this attempt has met before. */
+  turn(key: WalkKey, { next_page, attempt }: WalkState, { ids, ...page }: TurnedPage): number {
+    const isRepeated = (id: number) => this.#note.run({ ...key, id, attempt, page: next_page }).changes === 0;
+    const repeated = ids.filter(isRepeated).length;
+    this.#advance.run({ ...key, ...page, next_page: next_page + 1, repeated });
+    return repeated;
+  }
+
+  /** Returns how many different rows this attempt has met, and how many all its attempts together. */
+  rows(key: WalkKey, attempt: number): { attempt: number; all: number } {
+    return this.#rows.get({ ...key, attempt }) ?? { attempt: 0, all: 0 };
+  }
+
+  /** Returns a hash of the ids that all its attempts have met. */
+  rowHash(key: WalkKey): string {
+    return hash('sha256', this.#ids.all(key).join());
+  }
+
+  /** Returns the page on which a row was last met; null: unknown, or not met by this walk yet. */
+  pageOf(key: WalkKey, id: number): number | null {
+    return this.#pageOf.get({ ...key, id }) ?? null;
+  }
+
+  /** Returns how many pages the list had; null: unknown. */
+  pages(key: WalkKey): number | null {
+    return this.#pages.get(key) ?? null;
+  }
+
+  /** Notes that rows were met on a page by a read outside the walk, which does not count them. */
+  moved(key: WalkKey, page: number, ids: readonly number[]): void {
+    for (const id of ids) this.#move.run({ ...key, id, page });
+  }
+
+  /** Ends the walk. Only a complete one says anything about what is absent. */
+  end(key: WalkKey, completed_at: Instant | null): void {
+    this.#finish.run({ ...key, completed_at });
+  }
+}
+
+type ShortListRow = Tables['_short_list'];
+
+/** A list whose last walk was short, as status shows it. */
+export interface ShortListStatus extends ShortListFacts {
+  readonly walked_at: number;
+}
+
+export class ShortListReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #all = this.db.rows(() =>
+    query
+      .selectFrom('_short_list as s')
+      .innerJoin('_record as r', (on) =>
+        on
+          .onRef('r.resource', '=', 's.resource')
+          .onRef('r.edition', '=', 's.edition')
+          .on('r.product_id', '=', 0)
+          .on('r.part', '=', 0),
+      )
+      .innerJoin('_mirror as m', (on) => on.on('m.mirror_id', '=', 1))
+      .select(['s.resource', 's.edition', 's.since_at as since', 's.walked_at', 's.counted', 's.met', 's.unusable'])
+      .select(['s.unusable_example', 's.lists'])
+      .select(sql<0 | 1>`s.edition = m.language || '/' || m.currency`.as('primary'))
+      .orderBy(sql`s.resource <> 'products'`)
+      .orderBy(sql`s.edition <> m.language || '/' || m.currency`)
+      .orderBy('s.resource')
+      .orderBy('s.edition'),
+  );
+
+  /** Returns those that are still walked, the product lists first. */
+  all(): (ShortListStatus & Pick<ShortListRow, 'resource'>)[] {
+    return this.#all
+      .all()
+      .map(({ lists, ...row }) => ({ ...row, settled: isSettled({ lists, met: row.met }) ? 1 : 0 }));
+  }
+}
+
+const shortList = [
+  'since_at', 'walked_at', 'counted', 'met', 'unusable', 'unusable_example', 'row_hash', 'lists', 'agreed_at',
+] as const; // biome-ignore format: a list of columns
+
+/** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
+export class ShortListTable extends ShortListReads<Writes> {
+  readonly #one = this.db.rows(({ resource, edition }: Bound<WalkKey>) =>
+    query.selectFrom('_short_list').selectAll().where('resource', '=', resource).where('edition', '=', edition),
+  );
+  readonly #put = this.db.change(upsert('_short_list', ['resource', 'edition'], shortList));
+  readonly #end = this.db.change(dropBy('_short_list', ['resource', 'edition']));
+
+  find(key: WalkKey): ShortListRow | null {
+    return this.#one.get(key) ?? null;
+  }
+
+  /** Notes a short walk that ended at `at`. */
+  note(key: WalkKey, list: ShortList & Pick<ShortListRow, 'unusable_example'>, at: Instant): void {
+    const since_at = this.find(key)?.since_at ?? at;
+    this.#put.run({ ...list, agreed_at: instant(list.agreed_at), ...key, since_at, walked_at: at });
+  }
+
+  /** Forgets that a list was short. */
+  end(key: WalkKey): void {
+    this.#end.run(key);
+  }
 }

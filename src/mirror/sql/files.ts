@@ -1,6 +1,15 @@
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { packageRoot } from '../../package.ts';
-import { type Database, type FileKind, openForReading, schemaVersion } from '../../sqlite/database-file.ts';
+import {
+  type Database,
+  type FileKind,
+  openForReading,
+  schemaVersion,
+  waitForLocks,
+  walSizeOf,
+} from '../../sqlite/database-file.ts';
+import { writeTroubleOf } from '../../sqlite/fault.ts';
+import { withinQuota } from '../../sqlite/quota.ts';
 import type { ViewColumns } from '../../sqlite/view-columns.ts';
 import { contract } from '../contract/contract.ts';
 import { searchTables } from '../contract/search.ts';
@@ -37,4 +46,63 @@ export function openMirrorForReading(path: string): Database {
     exitCode: exitCodes.data,
     hint: 'start the daemon once: it brings the file up to date',
   });
+}
+
+const megabyte = 1024 * 1024;
+
+/** Checkpoints the write-ahead log into the database file. */
+export class LogCopy {
+  readonly #db: Database;
+  readonly #path: string;
+  readonly #passive;
+  readonly #none;
+  readonly #pageSize: number;
+  #lockWaitMs = 5000;
+
+  constructor(db: Database, path: string) {
+    type Pages = { busy: number; log: number; checkpointed: number };
+    this.#db = db;
+    this.#path = path;
+    this.#passive = db.prepare<[], Pages>('PRAGMA wal_checkpoint(PASSIVE)');
+    this.#none = db.prepare<[], Pages>('PRAGMA wal_checkpoint(NOOP)');
+    this.#pageSize = Number(db.pragma('page_size', { simple: true }));
+  }
+
+  /** See `Mirror.checkpoint`. */
+  checkpoint(space: 'plenty' | 'tight' = 'plenty'): number {
+    try {
+      withinQuota(this.#path, () => this.#copy(space));
+    } catch (error) {
+      if (writeTroubleOf(error) === null) throw error;
+    }
+    return walSizeOf(this.#path);
+  }
+
+  /** See `Mirror.waitForLocks`. */
+  waitForLocks(ms: number): void {
+    this.#lockWaitMs = ms;
+    waitForLocks(this.#db, ms);
+  }
+
+  #copy(space: 'plenty' | 'tight'): void {
+    const [least, most] = space === 'tight' ? [0, 0] : [8 * megabyte, 64 * megabyte];
+    const size = walSizeOf(this.#path);
+    // A log that was copied keeps its size, and is written again from its beginning.
+    if (size <= least || (size <= most && this.#waiting() <= least)) return;
+    const { log = 0, checkpointed = 0 } = this.#passive.get() ?? {};
+    // Everything is copied, so no reader needs the log any more: it can be cut, without waiting for anybody.
+    if (log !== checkpointed || size <= most) return;
+    waitForLocks(this.#db, 0);
+    try {
+      this.#db.pragma('wal_checkpoint(TRUNCATE)');
+    } finally {
+      waitForLocks(this.#db, this.#lockWaitMs);
+    }
+  }
+
+  /** Returns how many bytes of the log are not in the file yet. */
+  #waiting(): number {
+    const { log = 0, checkpointed = 0 } = this.#none.get() ?? {};
+    return (log - checkpointed) * this.#pageSize;
+  }
 }

@@ -1,7 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { type ChangeKind, noProduct } from '../../domain/changes/change.ts';
 import { type Event, eventKinds, type Turnover, turnoverOf } from '../../domain/week/turnover.ts';
-import { type Bound, pick, type Reads, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -42,51 +42,47 @@ export interface LastHour {
 }
 
 /** The history of what is on sale: one row an hour, for a week. */
-export interface OnSaleTable {
-  /** Records the hour of `counted_at` and deletes what is older than a week. */
-  record(counted: Tables['_on_sale']): void;
-}
-
-export function onSaleTable(db: Writes): OnSaleTable {
-  const put = db.change((counted: Bound<Tables['_on_sale']>) =>
+export class OnSaleTable extends Store<Writes> {
+  readonly #put = this.db.change((counted: Bound<Tables['_on_sale']>) =>
     query
       .insertInto('_on_sale')
       .values(pick(counted, ['counted_at', 'sellable', 'days']))
       .onConflict((known) => known.doNothing()),
   );
-  const drop = db.change(({ now }: Bound<{ now: Instant }>) =>
+  readonly #drop = this.db.change(({ now }: Bound<Now>) =>
     query.deleteFrom('_on_sale').where('counted_at', '<', sql<Instant>`${now} - ${sql.lit(memoryMs)}`),
   );
-  return {
-    record: ({ counted_at, ...counts }) => {
-      put.run({ counted_at: instant(counted_at - (counted_at % hourMs)), ...counts });
-      drop.run({ now: counted_at });
-    },
-  };
+
+  /** Records the hour of `counted_at` and deletes what is older than a week. */
+  record({ counted_at, ...counts }: Tables['_on_sale']): void {
+    this.#put.run({ counted_at: instant(counted_at - (counted_at % hourMs)), ...counts });
+    this.#drop.run({ now: counted_at });
+  }
 }
 
-/** A question at an instant, about a currency. */
-type Asked = { readonly now: Instant; readonly currency: string };
+type Now = { readonly now: Instant };
+type NowAndCurrency = Now & { readonly currency: string };
 
-export function bookableDays(db: Reads): (now: Instant) => BookableDays {
-  const currency = db.values(() => query.selectFrom('_mirror').select('currency'));
-  // The sum of the view takes four times as long: nearly no window is shut, so the days of those are subtracted.
-  const available = db.values(({ now, currency: of }: Bound<Asked>) =>
+/** Queries about what is on sale now, and what changed in the last hour. */
+export class OnSaleReads extends Store<Reads> {
+  readonly #currency = this.db.values(() => query.selectFrom('_mirror').select('currency'));
+  /** The sum of the view takes four times as long: nearly no window is shut, so the days of those are subtracted. */
+  readonly #available = this.db.values(({ now, currency }: Bound<NowAndCurrency>) =>
     query
       .selectFrom('day')
       .select(({ fn }) => fn.countAll<number>().as('days'))
-      .where('currency', '=', of)
+      .where('currency', '=', currency)
       .where('state', '=', 'available')
       .where('from_at', '<=', now)
       .where('until_at', '>', now),
   );
-  const shut = db.values(({ now, currency: of }: Bound<Asked>) =>
+  readonly #shut = this.db.values(({ now, currency }: Bound<NowAndCurrency>) =>
     query
       .selectFrom('date_window as w')
       .crossJoin('day as d')
       .select(({ fn }) => fn.countAll<number>().as('days'))
       .where('w.shut', '<>', 0)
-      .where('w.currency', '=', of)
+      .where('w.currency', '=', currency)
       .whereRef('d.product_id', '=', 'w.product_id')
       .whereRef('d.currency', '=', 'w.currency')
       .whereRef('d.date', '>=', 'w.from_date')
@@ -96,7 +92,7 @@ export function bookableDays(db: Reads): (now: Instant) => BookableDays {
       .where('d.from_at', '<=', now)
       .where('d.until_at', '>', now),
   );
-  const earlier = db.rows(({ now }: Bound<Pick<Asked, 'now'>>) =>
+  readonly #earlier = this.db.rows(({ now }: Bound<Now>) =>
     query
       .selectFrom('_on_sale')
       .selectAll()
@@ -105,65 +101,46 @@ export function bookableDays(db: Reads): (now: Instant) => BookableDays {
       .orderBy(sql`abs(counted_at - (${now} - ${sql.lit(weekMs)}))`)
       .limit(1),
   );
-  return (now) => {
-    const of = currency.get() ?? null;
-    const asked = { now, currency: of ?? '' };
-    return {
-      currency: of,
-      days: (available.get(asked) ?? 0) - (shut.get(asked) ?? 0),
-      earlier: earlier.get({ now }) ?? null,
-    };
-  };
-}
-
-const ofDates = ['date_added', 'date_sold_out', 'date_back'] as const satisfies ChangeKind[];
-
-export function lastHour(db: Reads): (now: Instant) => LastHour {
-  const recent = ({ now }: Bound<Pick<Asked, 'now'>>) =>
-    query
-      .selectFrom('changes')
-      .where('at', '>', sql<Instant>`${now} - ${sql.lit(hourMs)}`)
-      .where('at', '<=', now)
-      .where('product_id', '<>', noProduct)
-      .where((of) =>
-        of.or([
-          of('kind', 'not in', ofDates),
-          of(
-            sql<string | null>`json_extract(${of.ref('detail')}, '$.currency')`,
-            '=',
-            of.selectFrom('_mirror').select('currency'),
-          ),
-        ]),
-      );
-  const products = db.values((asked: Bound<Pick<Asked, 'now'>>) =>
-    recent(asked).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')),
+  readonly #products = this.db.values((now: Bound<Now>) =>
+    recent(now).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')),
   );
-  const kinds = db.rows((asked: Bound<Pick<Asked, 'now'>>) =>
-    recent(asked)
+  readonly #kinds = this.db.rows((now: Bound<Now>) =>
+    recent(now)
       .select(({ fn }) => ['kind', fn.countAll<number>().as('changes')])
       .groupBy('kind')
       .orderBy('changes', 'desc')
       .orderBy('kind'),
   );
-  const byRate = db.values((asked: Bound<Pick<Asked, 'now'>>) =>
-    recent(asked)
+  readonly #byRate = this.db.values((now: Bound<Now>) =>
+    recent(now)
       .select(({ fn }) => fn.countAll<number>().as('prices'))
       .where('kind', 'in', ['price_changed', 'prices_changed'])
       .where((of) => sql<boolean>`json_extract(${of.ref('detail')}, '$.by_rate') is not null`),
   );
-  const filled = db.values(() => query.selectFrom('_mirror').select('filled_at'));
-  const events = db.rows((asked: Bound<Pick<Asked, 'now'>>) =>
-    recent(asked)
+  readonly #filled = this.db.values(() => query.selectFrom('_mirror').select('filled_at'));
+  readonly #events = this.db.rows((now: Bound<Now>) =>
+    recent(now)
       .select(['product_id', 'at', 'kind'])
       .where('kind', 'in', eventKinds)
       .$narrowType<{ kind: Event['kind'] }>()
       .orderBy('seq'),
   );
-  return (now) => {
-    const found = kinds.all({ now });
-    const filled_at = filled.get() ?? null;
-    const happened = events.all({ now });
-    const { added, returned, withdrawn, closed, reopened } = turnoverOf(happened, filled_at);
+
+  bookable(now: Instant): BookableDays {
+    const currency = this.#currency.get() ?? null;
+    const asked = { now, currency: currency ?? '' };
+    return {
+      currency,
+      days: (this.#available.get(asked) ?? 0) - (this.#shut.get(asked) ?? 0),
+      earlier: this.#earlier.get({ now }) ?? null,
+    };
+  }
+
+  lastHour(now: Instant): LastHour {
+    const kinds = this.#kinds.all({ now });
+    const filled_at = this.#filled.get() ?? null;
+    const events = this.#events.all({ now });
+    const { added, returned, withdrawn, closed, reopened } = turnoverOf(events, filled_at);
     return {
       turnover: {
         added: added.length,
@@ -171,12 +148,32 @@ export function lastHour(db: Reads): (now: Instant) => LastHour {
         withdrawn: withdrawn.length,
         closed: closed.length,
         reopened: reopened.length,
-        first_filled: happened.filter(({ kind, at }) => kind === 'product_added' && at <= (filled_at ?? now)).length,
+        first_filled: events.filter(({ kind, at }) => kind === 'product_added' && at <= (filled_at ?? now)).length,
       },
-      changes: found.reduce((sum, { changes }) => sum + changes, 0),
-      products: products.get({ now }) ?? 0,
-      kinds: found,
-      prices_by_rate: byRate.get({ now }) ?? 0,
+      changes: kinds.reduce((sum, { changes }) => sum + changes, 0),
+      products: this.#products.get({ now }) ?? 0,
+      kinds,
+      prices_by_rate: this.#byRate.get({ now }) ?? 0,
     };
-  };
+  }
+}
+
+const ofDates = ['date_added', 'date_sold_out', 'date_back'] as const satisfies ChangeKind[];
+
+function recent({ now }: Bound<Now>) {
+  return query
+    .selectFrom('changes')
+    .where('at', '>', sql<Instant>`${now} - ${sql.lit(hourMs)}`)
+    .where('at', '<=', now)
+    .where('product_id', '<>', noProduct)
+    .where((of) =>
+      of.or([
+        of('kind', 'not in', ofDates),
+        of(
+          sql<string | null>`json_extract(${of.ref('detail')}, '$.currency')`,
+          '=',
+          of.selectFrom('_mirror').select('currency'),
+        ),
+      ]),
+    );
 }

@@ -1,6 +1,7 @@
 import type { Instant } from '../../clock.ts';
 import type { OperationKind } from '../../domain/conditions/outcome.ts';
-import type { Bound, Reads, Writes } from '../../sqlite/statements.ts';
+import { type Failing, notFailing } from '../../domain/files/failing.ts';
+import { type Bound, type Reads, Store, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
@@ -13,114 +14,47 @@ export interface OperationFailure {
   readonly detail?: string | null;
 }
 
-export interface OutcomeReads {
+export class OutcomeReads<Db extends Reads = Reads> extends Store<Db> {
+  readonly #all = this.db.rows(() => query.selectFrom('_outcome').selectAll().orderBy('operation'));
+
   /** By operation. */
-  all(): StoredOutcome[];
+  all(): StoredOutcome[] {
+    return this.#all.all();
+  }
 }
 
-/** The last result of each operation that can fail in a way that no other table shows. */
-export interface OutcomeTable extends OutcomeReads {
-  /** Records a failure in the caller's transaction. `new`: the operation worked until now. */
-  failed(operation: OperationKind, failed: OperationFailure): 'new' | 'known';
-  /** Does the same product by product: adds to what was recorded from `started_at` on. */
-  failedFurther(operation: OperationKind, failed: OperationFailure & { readonly started_at: Instant }): 'new' | 'known';
-  /** Records in the caller's transaction that an operation worked. `ended`: it failed until now. */
-  worked(operation: OperationKind, at: Instant): 'ended' | 'none';
-  /**
-   * Records either (null: it works) in a transaction of its own. Writes nothing if the operation works and has worked:
-   * most are judged every minute, and never fail.
-   */
-  note(
-    operation: OperationKind,
-    at: Instant,
-    failed: Omit<OperationFailure, 'at'> | null,
-  ): 'new' | 'known' | 'ended' | 'none';
-  /** Records that the list has images again if a walk that began at `started_at` met some, and no page without any. */
-  imagesAreBack(started_at: Instant, now: Instant): void;
-}
-
-type OfOperation = Bound<{ operation: OperationKind }>;
 type Row = Pick<StoredOutcome, 'operation' | 'affected' | 'detail'> & { readonly at: Instant };
 
-export function outcomeReads(db: Reads): OutcomeReads {
-  const all = db.rows(() => query.selectFrom('_outcome').selectAll().orderBy('operation'));
-  return { all: () => all.all() };
-}
-
-export function outcomeTable(db: Writes): OutcomeTable {
-  const failing = db.values(({ operation }: OfOperation) =>
+/** The last result of each operation that can fail in a way that no other table shows. */
+export class OutcomeTable extends OutcomeReads<Writes> {
+  readonly #failing = this.db.values(({ operation }: Bound<{ operation: OperationKind }>) =>
     query
       .selectFrom('_outcome')
       .select('failed_at')
       .where('operation', '=', operation)
       .where('failed_at', 'is not', null),
   );
-  const fails = (operation: OperationKind) => (failing.get({ operation }) === undefined ? 'new' : 'known');
-  const { first, further } = failures(db);
-  const works = db.change(({ operation, at }: Bound<{ operation: OperationKind; at: Instant }>) =>
-    query
-      .insertInto('_outcome')
-      .values({ operation, last_ok_at: at, failed_at: null, noticed_at: null, affected: 0, detail: null })
-      .onConflict((known) =>
-        known
-          .column('operation')
-          .doUpdateSet({ last_ok_at: at, failed_at: null, noticed_at: null, affected: 0, detail: null }),
-      ),
-  );
-
-  function failed(operation: OperationKind, { at, affected, detail = null }: OperationFailure): 'new' | 'known' {
-    const was = fails(operation);
-    first.run({ operation, at, affected, detail });
-    return was;
-  }
-
-  function worked(operation: OperationKind, at: Instant): 'ended' | 'none' {
-    const was = fails(operation);
-    works.run({ operation, at });
-    return was === 'known' ? 'ended' : 'none';
-  }
-
-  return {
-    ...outcomeReads(db),
-    failed,
-    failedFurther: (operation, { at, affected, detail = null, started_at }) => {
-      const was = fails(operation);
-      further.run({ operation, at, affected, detail, started_at });
-      return was;
-    },
-    worked,
-    note: (operation, at, failure) => {
-      if (failure !== null) return db.transaction(() => failed(operation, { at, ...failure }));
-      return fails(operation) === 'new' ? 'none' : db.transaction(() => worked(operation, at));
-    },
-    imagesAreBack: imagesAreBack(db, (now) => void worked('image-list', now)),
-  };
-}
-
-function failures(db: Writes) {
-  const inserting = ({ operation, at, affected, detail }: Bound<Row>) =>
-    query.insertInto('_outcome').values({ operation, failed_at: at, noticed_at: at, affected, detail });
-  const first = db.change((bound: Bound<Row>) =>
-    inserting(bound).onConflict((known) =>
+  readonly #failed = this.db.change((failure: Bound<Row>) =>
+    failed(failure).onConflict((known) =>
       known.column('operation').doUpdateSet(({ fn, ref }) => ({
-        failed_at: fn.coalesce(ref('_outcome.failed_at'), bound.at),
-        noticed_at: bound.at,
-        affected: bound.affected,
-        detail: bound.detail,
+        failed_at: fn.coalesce(ref('_outcome.failed_at'), failure.at),
+        noticed_at: failure.at,
+        affected: failure.affected,
+        detail: failure.detail,
       })),
     ),
   );
-  const further = db.change((bound: Bound<Row & { started_at: Instant }>) =>
-    inserting(bound).onConflict((known) =>
+  readonly #failedFurther = this.db.change((failure: Bound<Row & { started_at: Instant }>) =>
+    failed(failure).onConflict((known) =>
       known.column('operation').doUpdateSet(({ between, case: when, eb, fn, lit, ref }) => ({
-        failed_at: fn.coalesce(ref('_outcome.failed_at'), bound.at),
-        noticed_at: bound.at,
-        detail: bound.detail,
+        failed_at: fn.coalesce(ref('_outcome.failed_at'), failure.at),
+        noticed_at: failure.at,
+        detail: failure.detail,
         affected: eb(
-          bound.affected,
+          failure.affected,
           '+',
           when()
-            .when(between('_outcome.noticed_at', bound.started_at, bound.at))
+            .when(between('_outcome.noticed_at', failure.started_at, failure.at))
             .then(ref('_outcome.affected'))
             .else(lit(0))
             .end(),
@@ -128,11 +62,14 @@ function failures(db: Writes) {
       })),
     ),
   );
-  return { first, further };
-}
-
-function imagesAreBack(db: Writes, worked: (now: Instant) => void): OutcomeTable['imagesAreBack'] {
-  const back = db.values(({ started_at, now }: Bound<{ started_at: Instant; now: Instant }>) =>
+  readonly #worked = this.db.change(({ operation, at }: Bound<Pick<Row, 'operation' | 'at'>>) => {
+    const works = { last_ok_at: at, failed_at: null, noticed_at: null, affected: 0, detail: null };
+    return query
+      .insertInto('_outcome')
+      .values({ operation, ...works })
+      .onConflict((known) => known.column('operation').doUpdateSet(works));
+  });
+  readonly #imagesAreBack = this.db.values(({ started_at, now }: Bound<{ started_at: Instant; now: Instant }>) =>
     query
       .selectFrom('_outcome')
       .select('operation')
@@ -150,7 +87,94 @@ function imagesAreBack(db: Writes, worked: (now: Instant) => void): OutcomeTable
         ),
       ),
   );
-  return (started_at, now) => {
-    if (back.get({ started_at, now }) !== undefined) worked(now);
-  };
+
+  /** Records a failure in the caller's transaction. `new`: the operation worked until now. */
+  failed(operation: OperationKind, { at, affected, detail = null }: OperationFailure): 'new' | 'known' {
+    const was = this.#fails(operation);
+    this.#failed.run({ operation, at, affected, detail });
+    return was;
+  }
+
+  /** Does the same product by product: adds to what was recorded from `started_at` on. */
+  failedFurther(
+    operation: OperationKind,
+    { at, affected, detail = null, started_at }: OperationFailure & { readonly started_at: Instant },
+  ): 'new' | 'known' {
+    const was = this.#fails(operation);
+    this.#failedFurther.run({ operation, at, affected, detail, started_at });
+    return was;
+  }
+
+  /** Records in the caller's transaction that an operation worked. `ended`: it failed until now. */
+  worked(operation: OperationKind, at: Instant): 'ended' | 'none' {
+    const was = this.#fails(operation);
+    this.#worked.run({ operation, at });
+    return was === 'known' ? 'ended' : 'none';
+  }
+
+  /**
+   * Records either (null: it works) in a transaction of its own. Writes nothing if the operation works and has worked:
+   * most are judged every minute, and never fail.
+   */
+  note(
+    operation: OperationKind,
+    at: Instant,
+    failure: Omit<OperationFailure, 'at'> | null,
+  ): 'new' | 'known' | 'ended' | 'none' {
+    if (failure !== null) return this.db.transaction(() => this.failed(operation, { at, ...failure }));
+    return this.#fails(operation) === 'new' ? 'none' : this.db.transaction(() => this.worked(operation, at));
+  }
+
+  /** Records that the list has images again if a walk that began at `started_at` met some, and no page without any. */
+  imagesAreBack(started_at: Instant, now: Instant): void {
+    if (this.#imagesAreBack.get({ started_at, now }) !== undefined) this.worked('image-list', now);
+  }
+
+  #fails(operation: OperationKind): 'new' | 'known' {
+    return this.#failing.get({ operation }) === undefined ? 'new' : 'known';
+  }
+}
+
+function failed({ operation, at, affected, detail }: Bound<Row>) {
+  return query.insertInto('_outcome').values({ operation, failed_at: at, noticed_at: at, affected, detail });
+}
+
+/**
+ * The attempts of one operation. Their last result is known at once, also while the mirror cannot be written, and is
+ * stored when it can.
+ */
+export class Attempts {
+  readonly #save: (at: Instant, failure: Omit<OperationFailure, 'at'> | null) => void;
+  #failing: Failing;
+  #failures = 0;
+  #failed_at: Instant | null = null;
+
+  /** Continues from what an earlier process stored. */
+  constructor(before: Failing, save: (at: Instant, failure: Omit<OperationFailure, 'at'> | null) => void) {
+    this.#failing = before;
+    this.#save = save;
+  }
+
+  get failing(): Failing {
+    return this.#failing;
+  }
+
+  /** Failures in a row in this process, and the instant of the last. */
+  get failures(): { readonly count: number; readonly at: number | null } {
+    return { count: this.#failures, at: this.#failed_at };
+  }
+
+  worked(at: Instant): void {
+    this.#failing = notFailing;
+    this.#failures = 0;
+    this.#failed_at = null;
+    this.#save(at, null);
+  }
+
+  failed(at: Instant, reason: string): void {
+    this.#failing = { failure: reason, failing_since: this.#failing.failing_since ?? at };
+    this.#failures += 1;
+    this.#failed_at = at;
+    this.#save(at, { affected: this.#failures, detail: reason });
+  }
 }

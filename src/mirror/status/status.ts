@@ -1,28 +1,30 @@
 import { statSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
+import type { Tier } from '../../domain/catalogue/availability.ts';
 import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
+import { errorRate, type ReportCounts } from '../../domain/checks/error-rate.ts';
 import type { DeclaredFacts, FreshnessFacts, RecordFigures, StoredFacts } from '../../domain/conditions/facts.ts';
 import { isUnusable, mostUnusable, type UnusableAnswers } from '../../domain/conditions/unusable-answers.ts';
-import { isWorthTelling } from '../../domain/push/attempt-failure.ts';
 import { notUnderstood } from '../../domain/push/notification.ts';
 import { isBroken } from '../../domain/push/subscription.ts';
+import { isWorthTelling } from '../../domain/push/subscription-step.ts';
 import { isMisuse } from '../../domain/sale/closure.ts';
 import { keyOf } from '../../domain/schedule/offer.ts';
-import type { Database } from '../../sqlite/database-file.ts';
-import { walSizeOf } from '../../sqlite/database-file.ts';
-import { type Bound, type Reads, readsOf } from '../../sqlite/statements.ts';
-import { imageLedgerReads, type Unconfirmed } from '../catalogue/image-ledger.ts';
-import { evidenceReads } from '../evidence.ts';
+import { auditPeriodMs, type OutdatedShare, outdatedShare } from '../../domain/truth/estimate.ts';
+import { ownProgram } from '../../package.ts';
+import { type Database, walSizeOf } from '../../sqlite/database-file.ts';
+import { type Bound, type Reads, readsOf, Store } from '../../sqlite/statements.ts';
+import { ImageLedgerReads, type Unconfirmed } from '../catalogue/images.ts';
+import { EvidenceReads } from '../evidence.ts';
 import { type ClosureCounts, ClosureReads } from '../push/closures.ts';
-import { type NotOffered, offerReads } from '../schedule/offers.ts';
-import { type ShortListStatus, shortListReads } from '../schedule/short-lists.ts';
-import { type ListSignal, listSignalOf } from '../schedule/signals.ts';
+import { type ListSignal, listSignalOf } from '../schedule/budget.ts';
+import { type NotOffered, OfferReads } from '../schedule/offers.ts';
+import { ShortListReads, type ShortListStatus } from '../schedule/walks.ts';
 import { query } from '../sql/sql.ts';
-import { type ErrorRate, errorRateOf } from './error-rate.ts';
-import { type BookableDays, bookableDays, type LastHour, lastHour } from './on-sale.ts';
-import { outcomeReads } from './outcomes.ts';
-import { type Truth, truthOf } from './truth.ts';
+import { type BookableDays, type LastHour, OnSaleReads } from './on-sale.ts';
+import { OutcomeReads } from './outcomes.ts';
 
 /** One line of the view `freshness`: how far a freshness target is met, counted per record. */
 export interface Freshness extends FreshnessFacts {
@@ -81,75 +83,22 @@ export interface SubscriptionStatus extends DeclaredFacts {
 
 /** Reads the status once through a read-only connection. */
 export function readStatus(db: Database, now: Instant): MirrorStatus {
-  return statusOf(db)(now);
+  return new StatusReads(db).read(now);
 }
 
-/** Returns what reads the status through a read-only connection, as often as it is called: its statements are kept. */
-export function statusOf(db: Database): (now: Instant) => MirrorStatus {
-  const reads = readsOf(db);
-  const itself = aboutItself(reads);
-  const products = productCounts(reads);
-  const bookable = bookableDays(reads);
-  const changed = lastHour(reads);
-  const images = imagesShown(reads);
-  const unconfirmed = unconfirmedImages(reads);
-  const records = recordCounts(reads);
-  const unusable = unusableAnswers(reads);
-  const freshness = reads.rows(() => query.selectFrom('freshness').selectAll());
-  const evidence = evidenceReads(reads);
-  const contradicted = contradictedSales(reads);
-  const closures = new ClosureReads(reads);
-  const push = pushStatus(reads);
-  const errorRate = errorRateOf(reads);
-  const truth = truthOf(reads);
-  const signal = listSignalOf(reads);
-  const offers = offerReads(reads);
-  const shortLists = shortListReads(reads);
-  const outcomes = outcomeReads(reads);
-  return (now) => ({
-    path: db.name,
-    file_bytes: statSync(db.name, { throwIfNoEntry: false })?.size ?? 0,
-    wal_bytes: walSizeOf(db.name),
-    ...itself(),
-    products: products(),
-    bookable: bookable(now),
-    last_hour: changed(now),
-    ...images(),
-    ...unconfirmed(instant(now)),
-    ...records(),
-    unusable: unusable(),
-    unreadable: evidence.unread.members(),
-    freshness: freshness.all(),
-    held: evidence.held(),
-    contradicted: contradicted(),
-    closures: { ...closures.counts(), mostly_false: isMisuse(closures.decided(100)) ? 1 : 0 },
-    ...push(),
-    error_rate: errorRate(),
-    truth: truth(),
-    list_signal: signal(),
-    not_offered: offers
-      .missing()
-      .map(({ path, since, asked_at, refusal }) => ({ path, since, asked_at, refusal, set: keyOf[path] })),
-    short_lists: shortLists.all(),
-    outcomes: outcomes.all(),
-  });
-}
+/** In quarantine a record is tried, and fails, once a day; one that was never read gets there later. */
+const longDays = 2;
+const laterFailures = 4;
 
-function aboutItself(
-  db: Reads,
-): () => Pick<MirrorStatus, 'contract_version' | 'schema_version' | 'written_by' | 'filled_at'> {
-  const row = db.rows(() =>
+/** A single unusable answer is an accident; one page that comes twice is two. */
+const timesUnusable = 2;
+
+/** Reads the status through a read-only connection, as often as it is asked: its statements are kept. */
+export class StatusReads extends Store<Reads> {
+  readonly #itself = this.db.rows(() =>
     query.selectFrom('mirror_info').select(['contract_version', 'schema_version', 'written_by', 'filled_at']),
   );
-  return () => {
-    const info = row.get();
-    if (info === undefined) throw new Error('the mirror has no row about itself');
-    return info;
-  };
-}
-
-function productCounts(db: Reads): () => MirrorStatus['products'] {
-  const counts = db.rows(() =>
+  readonly #products = this.db.rows(() =>
     query
       .selectFrom('_product')
       .select(({ fn }) => [
@@ -158,11 +107,8 @@ function productCounts(db: Reads): () => MirrorStatus['products'] {
         fn.countAll<number>().filterWhere('withdrawn_at', 'is not', null).as('withdrawn'),
       ]),
   );
-  return () => counts.get() ?? { visible: 0, sellable: 0, withdrawn: 0 };
-}
-
-function imagesShown(db: Reads): () => Pick<MirrorStatus, 'images' | 'oldest_image_at'> {
-  const shown = db.rows(() =>
+  readonly #onSale = new OnSaleReads(this.db);
+  readonly #images = this.db.rows(() =>
     query
       .selectFrom('images')
       .select(({ fn }) => [
@@ -170,15 +116,8 @@ function imagesShown(db: Reads): () => Pick<MirrorStatus, 'images' | 'oldest_ima
         fn.min<Instant | null>('verified_at').as('oldest_image_at'),
       ]),
   );
-  return () => shown.get() ?? { images: 0, oldest_image_at: null };
-}
-
-/** In quarantine a record is tried, and fails, once a day; one that was never read gets there later. */
-const longDays = 2;
-const laterFailures = 4;
-
-function recordCounts(db: Reads): () => Pick<MirrorStatus, 'records' | 'failures'> {
-  const counts = db.rows(() =>
+  readonly #ledger = new ImageLedgerReads(this.db);
+  readonly #records = this.db.rows(() =>
     query.selectFrom('_record').select(({ fn }) => [
       fn.countAll<number>().as('all'),
       fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
@@ -209,7 +148,7 @@ function recordCounts(db: Reads): () => Pick<MirrorStatus, 'records' | 'failures
         .as('unanswered_products'),
     ]),
   );
-  const failures = db.rows(() =>
+  readonly #failures = this.db.rows(() =>
     query
       .selectFrom('_record')
       .select(({ fn }) => ['resource', 'failure', fn.countAll<number>().as('records')])
@@ -219,26 +158,7 @@ function recordCounts(db: Reads): () => Pick<MirrorStatus, 'records' | 'failures
       .orderBy('records', 'desc')
       .limit(5),
   );
-  return () => ({
-    records: counts.get() ?? {
-      all: 0,
-      never_fetched: 0,
-      failing: 0,
-      quarantined: 0,
-      failing_long: 0,
-      last_read_at: null,
-      unanswered: 0,
-      unanswered_products: 0,
-    },
-    failures: failures.all(),
-  });
-}
-
-/** A single unusable answer is an accident; one page that comes twice is two. */
-const timesUnusable = 2;
-
-function unusableAnswers(db: Reads): () => UnusableAnswers | null {
-  const failing = db.rows((bound: Bound<{ times: number }>) =>
+  readonly #unusable = this.db.rows((bound: Bound<{ times: number }>) =>
     query
       .selectFrom('_record')
       .select(({ fn }) => ['resource', 'failure', fn.countAll<number>().as('records')])
@@ -248,68 +168,15 @@ function unusableAnswers(db: Reads): () => UnusableAnswers | null {
       .groupBy(['resource', 'failure'])
       .orderBy('records', 'desc'),
   );
-  const all = db.rows(() =>
+  readonly #byResource = this.db.rows(() =>
     query
       .selectFrom('_record')
       .select(({ fn }) => ['resource', fn.countAll<number>().as('records')])
       .groupBy('resource'),
   );
-  return () => {
-    const found = failing.all({ times: timesUnusable });
-    if (!found.some(({ failure }) => isUnusable(failure))) return null;
-    return mostUnusable(found, new Map(all.all().map(({ resource, records }) => [resource, records])));
-  };
-}
-
-function pushStatus(db: Reads): () => Pick<MirrorStatus, 'subscriptions' | 'gaps'> {
-  const subscriptions = db.rows(() =>
-    query
-      .selectFrom('subscriptions as v')
-      .innerJoin('_subscription as s', 's.subscription_id', 'v.subscription_id')
-      .selectAll('v')
-      .select(['s.trusted', 's.put_at', 's.failures', 's.failure_kind', 's.not_understood', 's.not_understood_at'])
-      .orderBy('v.subscription_id'),
-  );
-  const gaps = db.rows(() =>
-    query
-      .selectFrom('_gap')
-      .select(['subscription_id', 'from_at', 'to_at', 'products'])
-      .where('closed_at', 'is', null)
-      .orderBy('gap_id', 'desc')
-      .limit(10),
-  );
-  type Stored = ReturnType<typeof subscriptions.all>[number];
-  const judged = ({ put_at, failures, failure_kind, not_understood, not_understood_at, ...shown }: Stored) =>
-    ({
-      ...shown,
-      broken: isBroken(shown.status, put_at) ? 1 : 0,
-      failing: isWorthTelling(failure_kind, failures) ? 1 : 0,
-      not_understood_since: not_understood >= notUnderstood.deliveries ? not_understood_at : null,
-    }) as const;
-  return () => ({ subscriptions: subscriptions.all().map(judged), gaps: gaps.all() });
-}
-
-function unconfirmedImages(
-  db: Reads,
-): (now: Instant) => Pick<MirrorStatus, 'images_unconfirmed' | 'unconfirmed_images'> {
-  const ledger = imageLedgerReads(db);
-  return (now) => {
-    const late = ledger.unconfirmed(instant(now - imageUnconfirmedMs));
-    const [oldest] = late;
-    return {
-      images_unconfirmed:
-        oldest === undefined
-          ? null
-          : { products: late.length, since: instant(oldest.verified_at + imageUnconfirmedMs) },
-      unconfirmed_images: late
-        .slice(0, 10)
-        .map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) })),
-    };
-  };
-}
-
-function contradictedSales(db: Reads): () => MirrorStatus['contradicted'] {
-  const sales = db.rows(() =>
+  readonly #freshness = this.db.rows(() => query.selectFrom('freshness').selectAll());
+  readonly #evidence = new EvidenceReads(this.db);
+  readonly #contradicted = this.db.rows(() =>
     query
       .selectFrom('_product as p')
       .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
@@ -327,8 +194,296 @@ function contradictedSales(db: Reads): () => MirrorStatus['contradicted'] {
         ),
       ),
   );
-  return () => {
-    const found = sales.get();
-    return found === undefined || found.since === null ? null : { products: found.products, since: found.since };
-  };
+  readonly #closures = new ClosureReads(this.db);
+  readonly #subscriptions = this.db.rows(() =>
+    query
+      .selectFrom('subscriptions as v')
+      .innerJoin('_subscription as s', 's.subscription_id', 'v.subscription_id')
+      .selectAll('v')
+      .select(['s.trusted', 's.put_at', 's.failures', 's.failure_kind', 's.not_understood', 's.not_understood_at'])
+      .orderBy('v.subscription_id'),
+  );
+  readonly #gaps = this.db.rows(() =>
+    query
+      .selectFrom('_gap')
+      .select(['subscription_id', 'from_at', 'to_at', 'products'])
+      .where('closed_at', 'is', null)
+      .orderBy('gap_id', 'desc')
+      .limit(10),
+  );
+  readonly #truth = new TruthReads(this.db);
+  readonly #signal = listSignalOf(this.db);
+  readonly #offers = new OfferReads(this.db);
+  readonly #shortLists = new ShortListReads(this.db);
+  readonly #outcomes = new OutcomeReads(this.db);
+  readonly #path: string;
+
+  constructor(db: Database) {
+    super(readsOf(db));
+    this.#path = db.name;
+  }
+
+  read(now: Instant): MirrorStatus {
+    const itself = this.#itself.get();
+    if (itself === undefined) throw new Error('the mirror has no row about itself');
+    const late = this.#ledger.unconfirmed(instant(now - imageUnconfirmedMs));
+    const [oldest] = late;
+    const contradicted = this.#contradicted.get();
+    return {
+      path: this.#path,
+      file_bytes: statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0,
+      wal_bytes: walSizeOf(this.#path),
+      ...itself,
+      products: this.#products.get() ?? { visible: 0, sellable: 0, withdrawn: 0 },
+      bookable: this.#onSale.bookable(now),
+      last_hour: this.#onSale.lastHour(now),
+      ...(this.#images.get() ?? { images: 0, oldest_image_at: null }),
+      images_unconfirmed:
+        oldest === undefined
+          ? null
+          : { products: late.length, since: instant(oldest.verified_at + imageUnconfirmedMs) },
+      unconfirmed_images: late
+        .slice(0, 10)
+        .map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) })),
+      records: this.#records.get() ?? noRecords,
+      failures: this.#failures.all(),
+      unusable: this.#mostUnusable(),
+      unreadable: this.#evidence.unread.members(),
+      freshness: this.#freshness.all(),
+      held: this.#evidence.held(),
+      contradicted:
+        contradicted === undefined || contradicted.since === null
+          ? null
+          : { products: contradicted.products, since: contradicted.since },
+      closures: { ...this.#closures.counts(), mostly_false: isMisuse(this.#closures.decided(100)) ? 1 : 0 },
+      subscriptions: this.#subscriptions
+        .all()
+        .map(({ put_at, failures, failure_kind, not_understood, not_understood_at, ...shown }) => ({
+          ...shown,
+          broken: isBroken(shown.status, put_at) ? 1 : 0,
+          failing: isWorthTelling(failure_kind, failures) ? 1 : 0,
+          not_understood_since: not_understood >= notUnderstood.deliveries ? not_understood_at : null,
+        })),
+      gaps: this.#gaps.all(),
+      error_rate: this.#truth.errorRate(),
+      truth: this.#truth.outdated(),
+      list_signal: this.#signal(),
+      not_offered: this.#offers
+        .missing()
+        .map(({ path, since, asked_at, refusal }) => ({ path, since, asked_at, refusal, set: keyOf[path] })),
+      short_lists: this.#shortLists.all(),
+      outcomes: this.#outcomes.all(),
+    };
+  }
+
+  #mostUnusable(): UnusableAnswers | null {
+    const found = this.#unusable.all({ times: timesUnusable });
+    if (!found.some(({ failure }) => isUnusable(failure))) return null;
+    return mostUnusable(found, new Map(this.#byResource.all().map(({ resource, records }) => [resource, records])));
+  }
+}
+
+const noRecords: MirrorStatus['records'] = {
+  all: 0,
+  never_fetched: 0,
+  failing: 0,
+  quarantined: 0,
+  failing_long: 0,
+  last_read_at: null,
+  unanswered: 0,
+  unanswered_products: 0,
+};
+
+/** The view `availability_error_rate`, summed up. */
+export interface ErrorRate extends ReportCounts {
+  /** The share of checks and orders in which the mirror was wrong; null: there was none yet. */
+  readonly rate: number | null;
+  /** Checks and orders of dates that the mirror did not have, and checks that the service did not answer: in no share. */
+  readonly unknown: number;
+  readonly unanswered: number;
+  readonly by_tier: readonly (ReportCounts & { readonly tier: Tier; readonly rate: number | null })[];
+  /** The ten products with the most wrong ones. */
+  readonly worst: readonly (ReportCounts & { readonly product_id: number; readonly rate: number | null })[];
+}
+
+/** Share of outdated data among what shoppers see, estimated from random reads of the last seven days. */
+export interface Truth extends OutdatedShare {
+  /** Start and end of the period that the reads cover; null if there were no reads. */
+  readonly from_at: number | null;
+  readonly to_at: number | null;
+  /** The same of the dates of each tier. */
+  readonly by_tier: readonly (OutdatedShare & { readonly tier: Tier })[];
+}
+
+const tiers: readonly Tier[] = ['near', 'middle', 'far'];
+
+/** Queries about how often the mirror is wrong. */
+export class TruthReads extends Store<Reads> {
+  readonly #ofTiers = this.db.rows(() =>
+    reports
+      .select('tier')
+      .select(({ fn }) => [fn.sum<number>('unknown').as('unknown'), fn.sum<number>('unanswered').as('unanswered')])
+      .groupBy('tier'),
+  );
+  readonly #worst = this.db.rows(() =>
+    reports
+      .select('product_id')
+      .groupBy('product_id')
+      .having(({ eb, fn }) => eb(eb(fn.sum<number>('wrong'), '+', fn.sum<number>('orders_wrong')), '>', 0))
+      .orderBy(({ eb, fn }) => eb(fn.sum<number>('wrong'), '+', fn.sum<number>('orders_wrong')), 'desc')
+      .orderBy('product_id')
+      .limit(10),
+  );
+  readonly #audits = this.db.rows(() =>
+    query.selectFrom('_audit').select(['from_at', 'tier', 'audited', 'outdated']).orderBy('from_at'),
+  );
+
+  errorRate(): ErrorRate {
+    const by_tier = this.#ofTiers.all().toSorted((a, b) => tiers.indexOf(a.tier) - tiers.indexOf(b.tier));
+    const rated = <Row extends ReportCounts>(row: Row) => ({ ...row, rate: errorRate(row) });
+    const total = (name: keyof ReportCounts | 'unknown' | 'unanswered') =>
+      by_tier.reduce((sum, row) => sum + row[name], 0);
+    const all = {
+      checks: total('checks'),
+      wrong: total('wrong'),
+      orders: total('orders'),
+      orders_wrong: total('orders_wrong'),
+    };
+    return {
+      ...rated(all),
+      unknown: total('unknown'),
+      unanswered: total('unanswered'),
+      by_tier: by_tier.map(({ unknown: _, unanswered: __, ...row }) => rated(row)),
+      worst: this.#worst.all().map(rated),
+    };
+  }
+
+  outdated(): Truth {
+    const audits = this.#audits.all();
+    const of = (tier: Tier | 'all') => audits.filter((each) => each.tier === tier);
+    const last = audits.at(-1);
+    return {
+      ...outdatedShare(of('all')),
+      from_at: audits[0]?.from_at ?? null,
+      to_at: last === undefined ? null : instant(last.from_at + auditPeriodMs),
+      by_tier: tiers.filter((tier) => of(tier).length > 0).map((tier) => ({ tier, ...outdatedShare(of(tier)) })),
+    };
+  }
+}
+
+/** Checks and orders that were counted. */
+const reports = query
+  .selectFrom('_check_count')
+  .select(({ fn }) => [
+    fn.sum<number>('checks').as('checks'),
+    fn.sum<number>('wrong').as('wrong'),
+    fn.sum<number>('orders').as('orders'),
+    fn.sum<number>('orders_wrong').as('orders_wrong'),
+  ]);
+
+const worker = ownProgram('mirror/status/worker');
+
+/** Answer of the thread to a question. */
+export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
+
+/** A status is small: what its thread leaves behind is collected early. */
+const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 32 };
+
+/** Up to this number of records a count takes some milliseconds, and each question has its own. */
+const countedForEachQuestion = 20_000;
+
+/** Milliseconds after which a question about a larger mirror begins the next count. */
+const countAgainAfterMs = 15_000;
+
+/**
+ * The mirror's status, counted in a thread of its own: it goes through every record, and nothing else may wait for
+ * that. The first question starts the thread. Disposing ends it, and rejects open questions.
+ */
+export class StatusReader implements AsyncDisposable {
+  readonly #path: string;
+  /** Null: none runs. The next count starts one. */
+  #thread: StatusThread | null = null;
+  /** The last count that succeeded; null: none did. */
+  #last: CountedStatus | null = null;
+  /** Start of the last count; null: there was none. */
+  #began_at: Instant | null = null;
+  /** The count under way, which everybody shares who asks meanwhile; null: there is none. */
+  #counting: Promise<CountedStatus> | null = null;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /**
+   * Returns a small mirror's status as it is now, and a large one's as it was counted last, so that nobody waits for
+   * the count. If that is some time ago, the next count begins.
+   */
+  async read(now: Instant): Promise<CountedStatus> {
+    const last = this.#last;
+    if (last === null || last.records.all <= countedForEachQuestion) return await this.count(now);
+    // A clock that was set, in either direction, is reason enough for a new count.
+    if (Math.abs(now - (this.#began_at ?? 0)) >= countAgainAfterMs) {
+      // If it fails, the job that counts every minute reports it.
+      this.count(now).catch(() => undefined);
+    }
+    return last;
+  }
+
+  /** Returns the result of the count under way, or of a new one. */
+  async count(now: Instant): Promise<CountedStatus> {
+    this.#counting ??= this.#count(now).finally(() => {
+      this.#counting = null;
+    });
+    return await this.#counting;
+  }
+
+  async #count(now: Instant): Promise<CountedStatus> {
+    this.#began_at = now;
+    this.#thread ??= new StatusThread(this.#path, (ended) => {
+      if (this.#thread === ended) this.#thread = null;
+    });
+    const status = { ...(await this.#thread.ask(now)), as_of: now };
+    this.#last = status;
+    return status;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#thread?.end();
+  }
+}
+
+/** The thread, and the questions that it has not answered. */
+class StatusThread {
+  readonly #worker: Worker;
+  /** It answers in the order of the questions. */
+  readonly #open: PromiseWithResolvers<MirrorStatus>[] = [];
+
+  /** Calls `ended`, perhaps twice, when it has ended. */
+  constructor(path: string, ended: (thread: StatusThread) => void) {
+    this.#worker = new Worker(worker, { workerData: path, name: 'status', resourceLimits });
+    // It keeps no process alive.
+    this.#worker.unref();
+    this.#worker.on('message', (answer: StatusAnswer) => {
+      const question = this.#open.shift();
+      if ('status' in answer) question?.resolve(answer.status);
+      else question?.reject(answer.error);
+    });
+    const end = (error: Error) => {
+      ended(this);
+      for (const question of this.#open.splice(0)) question.reject(error);
+    };
+    this.#worker.once('error', end);
+    this.#worker.once('exit', () => end(new Error('the thread that reads the status has ended')));
+  }
+
+  ask(now: Instant): Promise<MirrorStatus> {
+    const question = Promise.withResolvers<MirrorStatus>();
+    this.#open.push(question);
+    this.#worker.postMessage(now);
+    return question.promise;
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
 }

@@ -1,77 +1,39 @@
 import { type Instant, instant } from '../../clock.ts';
 import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
-import { type PriceChange, type PriceMoves, priceMovesOf } from '../../domain/week/prices.ts';
+import { type PriceChange, priceMovesOf } from '../../domain/week/prices.ts';
 import type { BareSale, CheckoutCounts, WeekFacts, WrongProduct } from '../../domain/week/report.ts';
 import { eventKinds, type ProductEvent } from '../../domain/week/turnover.ts';
 import { daysOf } from '../../domain/week/week.ts';
-import type { Database } from '../../sqlite/database-file.ts';
-import { type Bound, type Reads, readsOf, sql } from '../../sqlite/statements.ts';
+import { type Bound, type Reads, Store, sql } from '../../sqlite/statements.ts';
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
-import { imageLedgerReads } from '../catalogue/image-ledger.ts';
+import { ImageLedgerReads } from '../catalogue/images.ts';
 import { countNames } from '../checks.ts';
 import { uncovered, working } from '../push/subscriptions.ts';
 import { query } from '../sql/sql.ts';
-import { truthOf } from './truth.ts';
+import { TruthReads } from './status.ts';
 
 type Span = { readonly from: Instant; readonly to: Instant };
 type Days = { readonly first: number; readonly last: number };
 
-/** Reads a week from the file as a storefront has it, all of one moment. */
-export function readWeek(connection: Database, week: Span, now: Instant): WeekFacts {
-  const db = readsOf(connection);
-  return db.snapshot(() => {
-    const titled = db.values(({ product_id }: Bound<{ product_id: number }>) =>
-      query
-        .selectFrom('_product as p')
-        .select((of) => titleOf(of.ref('p.product_id')).as('title'))
-        .where('p.product_id', '=', product_id),
-    );
-    const title = (product_id: number) => titled.get({ product_id }) ?? null;
-    const prices = priceMoves(db, week);
-    const moved = [...prices.products.biggest, ...prices.dates.biggest];
-    const late = imageLedgerReads(db).unconfirmed(instant(now - imageUnconfirmedMs));
-    return {
-      ...aboutItself(db),
-      events: productEvents(db, week),
-      prices,
-      titles: new Map(moved.map(({ product_id }) => [product_id, title(product_id)])),
-      takedowns: takedowns(db, week.from),
-      credit_changes: creditChanges(db, week.from),
-      late_images: late.map(({ product_id, images, verified_at }) => ({
-        product_id,
-        title: title(product_id),
-        images,
-        hidden_from: verified_at + imageLimitMs,
-      })),
-      truth: truthOf(db)(),
-      ...sales(db, daysOf(week)),
-    };
-  });
-}
+const worstAtMost = 10;
 
-function aboutItself(db: Reads): Pick<WeekFacts, 'written_by' | 'filled_at' | 'feed_since' | 'currency'> {
-  const row = db
-    .rows(() =>
-      query.selectFrom('_mirror').select((of) => [
-        'written_by',
-        'filled_at',
-        'currency',
-        // Forgotten changes lie before the first one that is left.
-        of
-          .case()
-          .when('feed_floor_seq', '>', 0)
-          .then(of.selectFrom('_change').select('at').orderBy('seq').limit(1).$asScalar())
-          .end()
-          .as('feed_since'),
-      ]),
-    )
-    .get();
-  if (row === undefined) throw new Error('the mirror has no row about itself');
-  return row;
-}
-
-function productEvents(db: Reads, week: Span): ProductEvent[] {
-  const events = db.rows(({ from, to }: Bound<Span>) =>
+/** The facts of the report on a week, from the file as a storefront has it. */
+export class WeekReads extends Store<Reads> {
+  readonly #itself = this.db.rows(() =>
+    query.selectFrom('_mirror').select((of) => [
+      'written_by',
+      'filled_at',
+      'currency',
+      // Forgotten changes lie before the first one that is left.
+      of
+        .case()
+        .when('feed_floor_seq', '>', 0)
+        .then(of.selectFrom('_change').select('at').orderBy('seq').limit(1).$asScalar())
+        .end()
+        .as('feed_since'),
+    ]),
+  );
+  readonly #events = this.db.rows(({ from, to }: Bound<Span>) =>
     query
       .selectFrom('_change as c')
       .select(['c.product_id', 'c.at', 'c.kind'])
@@ -86,12 +48,8 @@ function productEvents(db: Reads, week: Span): ProductEvent[] {
       .$narrowType<{ kind: ProductEvent['kind'] }>()
       .orderBy('c.seq'),
   );
-  return events.all(week);
-}
-
-/** In the primary currency. */
-function priceMoves(db: Reads, week: Span): PriceMoves {
-  const changes = db.rows<Span, PriceChange>(({ from, to }: Bound<Span>) =>
+  /** In the primary currency. */
+  readonly #prices = this.db.rows<Span, PriceChange>(({ from, to }: Bound<Span>) =>
     query
       .selectFrom(['_change as c', '_mirror as m'])
       .select(['c.product_id', 'c.date'])
@@ -108,21 +66,21 @@ function priceMoves(db: Reads, week: Span): PriceMoves {
       .orderBy('c.date')
       .orderBy('c.seq'),
   );
-  return priceMovesOf(changes.iterate(week));
-}
-
-const worstAtMost = 10;
-
-function sales(db: Reads, days: Days): Pick<WeekFacts, 'checkout' | 'worst' | 'bare_sales' | 'covers_sales'> {
-  const inWeek = ({ first, last }: Bound<Days>) =>
-    query.selectFrom('_check_count as c').where('c.day', '>=', first).where('c.day', '<=', last);
-  const sums = db.rows<Days, CheckoutCounts>((bound: Bound<Days>) =>
-    inWeek(bound).select(({ fn, lit }) =>
+  readonly #title = this.db.values(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_product as p')
+      .select((of) => titleOf(of.ref('p.product_id')).as('title'))
+      .where('p.product_id', '=', product_id),
+  );
+  readonly #ledger = new ImageLedgerReads(this.db);
+  readonly #truth = new TruthReads(this.db);
+  readonly #checkout = this.db.rows<Days, CheckoutCounts>((days: Bound<Days>) =>
+    countsIn(days).select(({ fn, lit }) =>
       countNames.map((name) => fn.coalesce(fn.sum<number>(`c.${name}`), lit(0)).as(name)),
     ),
   );
-  const worst = db.rows<Days, WrongProduct>((bound: Bound<Days>) =>
-    inWeek(bound)
+  readonly #worst = this.db.rows<Days, WrongProduct>((days: Bound<Days>) =>
+    countsIn(days)
       .select((of) => ['c.product_id', titleOf(of.ref('c.product_id')).as('title')])
       .select(({ fn }) => [
         fn.sum<number>('c.checks').as('checks'),
@@ -137,7 +95,7 @@ function sales(db: Reads, days: Days): Pick<WeekFacts, 'checkout' | 'worst' | 'b
       .orderBy('c.product_id')
       .limit(worstAtMost),
   );
-  const bare = db.rows<Days, BareSale>(({ first, last }: Bound<Days>) =>
+  readonly #bare = this.db.rows<Days, BareSale>(({ first, last }: Bound<Days>) =>
     uncovered
       .innerJoin('_check_count as n', 'n.product_id', 'p.product_id')
       .select((of) => ['p.product_id', titleOf(of.ref('p.product_id')).as('title')])
@@ -151,13 +109,49 @@ function sales(db: Reads, days: Days): Pick<WeekFacts, 'checkout' | 'worst' | 'b
       .orderBy('orders', 'desc')
       .orderBy('p.product_id'),
   );
-  const selling = db.rows(() => working.select('subscription_id').where('type', '=', 'products_i_sell').limit(1));
-  const checkout = sums.get(days);
-  if (checkout === undefined) throw new Error('a sum of no rows is a row');
-  return {
-    checkout,
-    worst: worst.all(days),
-    bare_sales: bare.all(days),
-    covers_sales: selling.get() === undefined ? 0 : 1,
-  };
+  readonly #selling = this.db.rows(() =>
+    working.select('subscription_id').where('type', '=', 'products_i_sell').limit(1),
+  );
+
+  /** Reads a week, all of one moment. */
+  read(week: Span, now: Instant): WeekFacts {
+    return this.db.snapshot(() => {
+      const itself = this.#itself.get();
+      if (itself === undefined) throw new Error('the mirror has no row about itself');
+      const prices = priceMovesOf(this.#prices.iterate(week));
+      const moved = [...prices.products.biggest, ...prices.dates.biggest];
+      const days = daysOf(week);
+      const checkout = this.#checkout.get(days);
+      if (checkout === undefined) throw new Error('a sum of no rows is a row');
+      return {
+        ...itself,
+        events: this.#events.all(week),
+        prices,
+        titles: new Map(moved.map(({ product_id }) => [product_id, this.#titleOf(product_id)])),
+        takedowns: takedowns(this.db, week.from),
+        credit_changes: creditChanges(this.db, week.from),
+        late_images: this.#ledger
+          .unconfirmed(instant(now - imageUnconfirmedMs))
+          .map(({ product_id, images, verified_at }) => ({
+            product_id,
+            title: this.#titleOf(product_id),
+            images,
+            hidden_from: verified_at + imageLimitMs,
+          })),
+        truth: this.#truth.outdated(),
+        checkout,
+        worst: this.#worst.all(days),
+        bare_sales: this.#bare.all(days),
+        covers_sales: this.#selling.get() === undefined ? 0 : 1,
+      };
+    });
+  }
+
+  #titleOf(product_id: number): string | null {
+    return this.#title.get({ product_id }) ?? null;
+  }
+}
+
+function countsIn({ first, last }: Bound<Days>) {
+  return query.selectFrom('_check_count as c').where('c.day', '>=', first).where('c.day', '<=', last);
 }

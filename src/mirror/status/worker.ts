@@ -1,10 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Instant } from '../../clock.ts';
 import { openMirrorForReading } from '../sql/files.ts';
-import { type MirrorStatus, statusOf } from './status.ts';
-
-/** Answer to a status question. */
-export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
+import { type StatusAnswer, StatusReads } from './status.ts';
 
 /*
  * The thread of `StatusReader`: a connection of its own, and an answer for each message, which is the instant that counts as now.
@@ -12,12 +9,12 @@ export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error:
 const db = openMirrorForReading(String(workerData));
 // It counts through everything, and nothing it has read is asked for again: a page cache of 2 MiB.
 db.pragma('cache_size = -2000');
-const read = statusOf(db);
+const status = new StatusReads(db);
 parentPort?.on('message', (now: Instant) => parentPort?.postMessage(answer(now)));
 
 function answer(now: Instant): StatusAnswer {
   try {
-    return { status: read(now) };
+    return { status: status.read(now) };
   } catch (error) {
     return { error: error as Error };
   }

@@ -113,7 +113,7 @@ export class Refusals implements RefusalJudge {
     const { mirror, clock, log } = this.#sync;
     for (const { path, ...facts } of mirror.schedule.offers.missing()) {
       const resource = resourceAt(path);
-      // Subscriptions are requested where they are needed (subscriptions/reads.ts).
+      // Subscriptions are requested where they are needed (subscriptions/one.ts).
       if (resource === null) continue;
       const { refusal } = facts;
       const isDoubted = (isList(resource) || refusal === 'key') && facts.asked_at === facts.since;

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
 import { filePath, type ImageSize, recheckAt, refusedAgainAt } from '../../domain/catalogue/image-file.ts';
-import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-file/image-file.ts';
+import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Sync } from '../records/context.ts';
 import { DirectoryFailed, type ImageDirectory } from './directory.ts';

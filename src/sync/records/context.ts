@@ -15,7 +15,7 @@ import type { Examples } from '../../domain/service/unread.ts';
 import type { Logger } from '../../log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
-import type { StaleAfter } from '../../mirror/schedule/stale.ts';
+import type { StaleAfter } from '../../mirror/schedule/targets.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
 import { turns } from './turns.ts';

@@ -14,7 +14,7 @@ export function healMirror(mirror: Mirror, now: Instant): Record<string, number>
       mirror.schedule.records.forgetBody(record);
     }
     const healed = mirror.healInstants(now);
-    mirror.catalogue.writeZones(now);
+    mirror.catalogue.zones.write(now);
     return healed;
   });
 }

@@ -27,7 +27,7 @@ export function prepareRecords(sync: Sync): void {
     for (const product_id of policy.excluded) excludeProduct(sync, product_id);
     if (mirror.schedule.targets.write(policy, policy.daysPerRequest) || other) beginReplanning(sync);
     else replanSome(sync, moved);
-    mirror.catalogue.writeZones(clock.now());
+    mirror.catalogue.zones.write(clock.now());
   });
 }
 

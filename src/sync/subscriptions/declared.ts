@@ -1,111 +1,85 @@
-import { type EpochState, standingOf } from '../../domain/push/callback-epoch.ts';
-import type { DeclaredSubscription, HeldSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
+import type { DeclaredSubscription, WantedSubscription } from '../../domain/push/subscription.ts';
 import { wantedParts } from '../../domain/push/subscription-parts.ts';
-import type { SelfTest } from '../../domain/push/subscription-step.ts';
-import type { CallbackAddresses } from '../../inbox/addresses.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
-import type { Subscriptions } from '../../upstream/subscriptions.ts';
-import type { Sync } from '../records/context.ts';
 
-/** The ports of the work on subscriptions. */
-export interface SubscriptionPorts extends Sync {
-  readonly service: Subscriptions;
-  readonly addresses: CallbackAddresses;
-  readonly settings: SubscriptionSettings;
-  /** Returns false while the machine's clock is in doubt: then no callback address is replaced because of its age. */
-  mayRotate(): boolean;
-  /** Calls our own public address from outside. */
-  selfTest(
-    signal: AbortSignal,
-  ): Promise<{ readonly result: SelfTest; readonly message: string; readonly answered?: boolean }>;
+/** The declared subscriptions, and the most entities in one of them. */
+export interface Declarations {
+  readonly declared: readonly DeclaredSubscription[];
+  readonly most: number;
 }
 
-export interface SubscriptionSettings {
-  readonly declared: readonly DeclaredSubscription[];
-  readonly public_url: string;
-  /** True: the configuration says that subscriptions can be read. */
-  readonly reads: boolean;
-  /** The most entities in one subscription. */
-  readonly most: number;
-  /** Milliseconds. */
-  readonly rotate_every: number;
-  readonly grace: number;
+export interface WantedSubscriptions {
+  readonly wanted: readonly WantedSubscription[];
+  /** Declarations that wait for the first walk over the lists. */
+  readonly waiting: readonly string[];
 }
 
 /**
  * Returns the subscriptions that the service should have. Those with `entities: mirrored` wait until the lists have
  * been read once.
  */
-export function wantedSubscriptions({
-  mirror,
-  settings,
-}: {
-  readonly mirror: MirrorFacts;
-  readonly settings: Pick<SubscriptionSettings, 'declared' | 'most'>;
-}): {
-  readonly wanted: WantedSubscription[];
-  /** Declarations that wait for the first walk over the lists. */
-  readonly waiting: string[];
-} {
-  const { declared, most } = settings;
-  const table = mirror.push.subscriptions;
-  const ids = new Set(declared.map(({ id }) => id));
+export function wantedSubscriptions({ push }: MirrorFacts, { declared, most }: Declarations): WantedSubscriptions {
+  const table = push.subscriptions;
   const isWaiting = ({ type, entities }: DeclaredSubscription) =>
     type !== 'products_i_sell' && entities === 'mirrored' && !table.isListed(type);
+  const entitiesOf = (each: DeclaredSubscription) => {
+    const { type, entities = null, categories = null, city_ids = null, country_ids = null } = each;
+    if (type === 'products_i_sell') return null;
+    return entities === 'mirrored' ? table.mirrored(type, { categories, city_ids, country_ids }) : entities;
+  };
   const wanted = declared.flatMap((each) => {
     const before = table.parts(each.id);
     if (isWaiting(each) && before.length === 0) return [];
-    const taken = new Set([...ids].filter((id) => id !== each.id));
-    const known = before.flatMap(({ entity_ids }) => entity_ids);
-    const entity_ids = isWaiting(each) ? known : entitiesOf(mirror, each);
+    const taken = new Set(declared.map(({ id }) => id).filter((id) => id !== each.id));
+    const entity_ids = isWaiting(each) ? before.flatMap((part) => part.entity_ids) : entitiesOf(each);
     return wantedParts(each, entity_ids, { before, taken, most });
   });
   return { wanted, waiting: declared.filter(isWaiting).map(({ id }) => id) };
 }
 
-function entitiesOf(mirror: MirrorFacts, declared: DeclaredSubscription): readonly number[] | null {
-  const { type, entities = null, categories = null, city_ids = null, country_ids = null } = declared;
-  if (type === 'products_i_sell') return null;
-  return entities === 'mirrored'
-    ? mirror.push.subscriptions.mirrored(type, { categories, city_ids, country_ids })
-    : entities;
-}
+const uncoveredShown = 20;
 
-/** Stores the wanted subscriptions, and logs those no longer declared. */
-export function declareSubscriptions(ports: SubscriptionPorts): ReturnType<typeof wantedSubscriptions> {
-  const { mirror, clock, log } = ports;
-  return mirror.transaction(() => {
-    const plan = wantedSubscriptions(ports);
-    for (const subscription_id of mirror.push.subscriptions.declare(plan.wanted))
-      log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
-    mirror.push.subscriptions.cover(clock.now());
-    return plan;
-  });
-}
-
-/** Returns the subscription that the service is known to have; null: it was never asked, or has none. */
-export function heldOf(ports: SubscriptionPorts, row: StoredSubscription): HeldSubscription | null {
-  if (row.status === null) return null;
-  const address = standingOf(row, epochsOf(ports, row.subscription_id), ports.clock.now());
+/**
+ * Lists the declared subscriptions, and those that are no longer declared (`declared_id` null), with the stored facts
+ * about them. Reads the mirror file alone, whether or not a daemon runs.
+ */
+export function listSubscriptions(mirror: MirrorFacts, declarations: Declarations) {
+  const { wanted, waiting } = wantedSubscriptions(mirror, declarations);
+  const rows = new Map(mirror.push.subscriptions.all().map((row) => [row.subscription_id, row]));
+  const declared = wanted.map((each) => listed(rows.get(each.subscription_id) ?? null, each));
+  for (const { subscription_id } of wanted) rows.delete(subscription_id);
+  const undeclared = [...rows.values()]
+    .filter(({ status }) => status !== null)
+    .map((row) => listed(row, { ...row, declared_id: null }));
   return {
-    type: row.held_type,
-    entity_ids: row.entity_ids,
-    change_types: row.change_types,
-    status: row.status,
-    address,
+    subscriptions: [...declared, ...undeclared],
+    waiting,
+    /** Products on sale that no working subscription covers: their number, and the first ones, best sellers first. */
+    uncovered: mirror.push.subscriptions.uncovered(uncoveredShown),
   };
 }
 
-export function epochsOf({ addresses }: SubscriptionPorts, subscription_id: string): EpochState[] {
-  return addresses.states().filter((each) => each.subscription_id === subscription_id);
-}
-
-/**
- * Returns whether the service calls an address that is not ours. If none of ours was ever announced, the address may be
- * ours under another master secret, or that of an earlier installation, and does not count as foreign.
- */
-export function isTaken(ports: SubscriptionPorts, row: StoredSubscription): boolean {
-  const announced = epochsOf(ports, row.subscription_id).some(({ announced_at }) => announced_at !== null);
-  return row.address === 'foreign' && announced && !ports.addresses.masterChanged();
+function listed(
+  row: StoredSubscription | null,
+  named: Pick<WantedSubscription, 'subscription_id' | 'type' | 'entity_ids'> & { readonly declared_id: string | null },
+) {
+  const { subscription_id, declared_id, type, entity_ids } = named;
+  return {
+    status: row?.status ?? null,
+    covered_products: row?.covered_products ?? null,
+    trust: row?.trust ?? null,
+    last_delivery_at: row?.last_delivery_at ?? null,
+    checked_at: row?.checked_at ?? null,
+    put_at: row?.put_at ?? null,
+    failures: row?.failures ?? 0,
+    failure: row?.failure ?? null,
+    not_before: row?.not_before ?? null,
+    differences: row === null || row.checked_at === null ? ['never asked'] : row.differences,
+    subscription_id,
+    declared_id,
+    type,
+    /** Null: `products_i_sell`. */
+    entities: entity_ids?.length ?? null,
+  };
 }

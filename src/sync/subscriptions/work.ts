@@ -1,35 +1,19 @@
 import type { Instant } from '../../clock.ts';
-import {
-  differences,
-  type HeldSubscription,
-  needsPut,
-  type WantedSubscription,
-} from '../../domain/push/subscription.ts';
+import { actionOn, differences, type WantedSubscription } from '../../domain/push/subscription.ts';
+import { isReadDue, isWithinDay } from '../../domain/push/subscription-step.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
-import { type Attempt, putSubscription } from './attempts.ts';
-import { declareSubscriptions, heldOf, isTaken, type SubscriptionPorts, wantedSubscriptions } from './declared.ts';
-import { failureText, type Unread } from './failure.ts';
-import { lookAtSubscription, mayPutUnread, readSubscription } from './reads.ts';
-import { canOf, reactivateSubscription, rotateSubscription, stepSubscription } from './steps.ts';
-
-/** All work on subscriptions, one operation at a time, for the daemon and for people. */
-export interface SubscriptionWork {
-  /**
-   * Reads each subscription once an hour, and takes the next step of those that need one. Run every minute. Decides
-   * from stored facts, so a kill loses nothing.
-   */
-  maintain(signal: AbortSignal): Promise<void>;
-  compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]>;
-  /** Applies the declarations. A dry run asks the service, but changes nothing there or here. */
-  apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]>;
-  /** Reactivates a subscription, or all parts of a declaration. */
-  reactivate(subscription_id: string, signal: AbortSignal): Promise<Attempt[]>;
-  /** Rotates the callback address of one subscription, or of all (null). */
-  rotate(subscription_id: string | null, signal: AbortSignal): Promise<Attempt[]>;
-  /** Tests whether the receiver answers at its public address. */
-  readonly selfTest: SubscriptionPorts['selfTest'];
-}
+import type { SelfTestAnswer } from '../../upstream/self-test.ts';
+import { type WantedSubscriptions, wantedSubscriptions } from './declared.ts';
+import {
+  type Attempt,
+  failureText,
+  isReadable,
+  isTaken,
+  OneSubscription,
+  type SubscriptionPorts,
+  type Unread,
+} from './one.ts';
 
 /** The work on subscriptions, or the reason why this configuration cannot manage any. */
 export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
@@ -54,129 +38,173 @@ export interface Comparison {
 }
 
 /** The result of applying a declaration, or of a dry run. */
-export interface Application {
-  readonly subscription_id: string;
-  readonly action: 'create' | 'update' | 'none';
+export interface Application extends Attempt {
+  readonly action: ReturnType<typeof actionOn>;
   readonly differences: readonly string[];
   /** The body of the request, without the callback address. */
   readonly request: Record<string, unknown> | null;
-  readonly done: boolean;
-  readonly message: string | null;
 }
 
 const hourMs = 3_600_000;
 
-export function subscriptionWork(ports: SubscriptionPorts): SubscriptionWork {
-  const { mirror, clock } = ports;
-  /** Swallows errors while the daemon stops: the next start continues the work. */
-  const unlessStopped = (signal: AbortSignal) => (error: unknown) => {
-    if (!signal.aborted) throw error;
-  };
-  let plan: (ReturnType<typeof declareSubscriptions> & { readonly at: Instant }) | null = null;
-  let last: Promise<unknown> = Promise.resolve();
+/** All work on subscriptions, for the daemon and for people. */
+export class SubscriptionWork {
+  readonly #ports: SubscriptionPorts;
+  /** The wanted subscriptions since the declarations were last stored, at most an hour ago; null: since the start never. */
+  #plan: (WantedSubscriptions & { readonly at: Instant }) | null = null;
+  /** The end of the last operation: two on one subscription would invalidate each other's knowledge. */
+  #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs operations one at a time, because two on the same subscription would invalidate each other's knowledge. */
-  function oneAtATime<Result>(work: () => Promise<Result>): Promise<Result> {
-    const mine = last.then(work);
-    last = mine.catch(() => undefined);
+  constructor(ports: SubscriptionPorts) {
+    this.#ports = ports;
+  }
+
+  /** Tests whether the receiver answers at its public address. */
+  selfTest(signal: AbortSignal): Promise<SelfTestAnswer> {
+    return this.#ports.selfTest(signal);
+  }
+
+  /**
+   * Reads each subscription once an hour, and takes the next step of those that need one. Run every minute. Decides
+   * from stored facts, so a kill loses nothing.
+   */
+  maintain(signal: AbortSignal): Promise<void> {
+    return this.#inTurn(async () => {
+      const plan = this.#plan;
+      const now = this.#ports.clock.now();
+      const upToDate = plan !== null && plan.waiting.length === 0 && now - plan.at < hourMs && now >= plan.at;
+      try {
+        for (const one of this.#each(upToDate ? plan.wanted : this.#declare(), signal)) {
+          if (signal.aborted) return;
+          const row = one.row();
+          const due = plan === null || row === null || isReadDue(row, now);
+          await one.step(due ? await one.read() : null);
+        }
+        this.#noteTaken();
+      } catch (error) {
+        // The daemon stops: the next start continues the work.
+        if (!signal.aborted) throw error;
+      }
+    });
+  }
+
+  compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]> {
+    return this.#onEach(subscription_id, signal, async (one) => {
+      const unread = await one.read();
+      const row = one.row();
+      const isKnown = row !== null && row.status !== null && row.status !== 'missing';
+      const { held_type = null, entity_ids = null, change_types = null, status = null, checked_at = null } = row ?? {};
+      return {
+        subscription_id: one.wanted.subscription_id,
+        declared: one.wanted,
+        service: isKnown ? { held_type, entity_ids, change_types, status, checked_at } : null,
+        differences: row?.differences ?? ['not there'],
+        failure: unread === null || unread.kind === 'not-read' ? null : failureText(unread),
+        last_attempt: row?.failure ?? null,
+      };
+    });
+  }
+
+  /** Applies the declarations. A dry run asks the service, but changes nothing there or here. */
+  apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]> {
+    return this.#inTurn(async () => {
+      const applied: Application[] = [];
+      const { mirror, settings } = this.#ports;
+      const wanted = run === 'dry' ? wantedSubscriptions(mirror, settings).wanted : this.#declare();
+      for (const one of this.#each(wanted, signal)) applied.push(await (run === 'dry' ? preview(one) : apply(one)));
+      if (run === 'now') this.#noteTaken();
+      return applied;
+    });
+  }
+
+  /** Reactivates a subscription, or all parts of a declaration. */
+  reactivate(subscription_id: string, signal: AbortSignal): Promise<Attempt[]> {
+    return this.#onEach(subscription_id, signal, (one) =>
+      one.can().reactivate ? one.reactivate() : one.put('requested'),
+    );
+  }
+
+  /** Rotates the callback address of one subscription, or of all (null). */
+  rotate(subscription_id: string | null, signal: AbortSignal): Promise<Attempt[]> {
+    return this.#onEach(subscription_id, signal, (one) => one.rotate());
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const mine = this.#last.then(work);
+    this.#last = mine.catch(() => undefined);
     return mine;
   }
 
-  function declare(): readonly WantedSubscription[] {
-    plan = { ...declareSubscriptions(ports), at: clock.now() };
+  /** Does work on the chosen subscriptions, one after another. */
+  #onEach<Result>(id: string | null, signal: AbortSignal, work: (one: OneSubscription) => Promise<Result>) {
+    return this.#inTurn(async () => {
+      const results: Result[] = [];
+      for (const one of this.#each(chosen(this.#declare(), id), signal)) results.push(await work(one));
+      return results;
+    });
+  }
+
+  #each(wanted: readonly WantedSubscription[], signal: AbortSignal): OneSubscription[] {
+    return wanted.map((each) => new OneSubscription(this.#ports, each, signal));
+  }
+
+  /** Stores the wanted subscriptions, and logs those no longer declared. */
+  #declare(): readonly WantedSubscription[] {
+    const { mirror, settings, clock, log } = this.#ports;
+    const plan = mirror.transaction(() => {
+      const wanted = wantedSubscriptions(mirror, settings);
+      for (const subscription_id of mirror.push.subscriptions.declare(wanted.wanted))
+        log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
+      mirror.push.subscriptions.cover(clock.now());
+      return wanted;
+    });
+    this.#plan = { ...plan, at: clock.now() };
     return plan.wanted;
   }
 
-  async function maintain(signal: AbortSignal): Promise<void> {
-    const first = plan === null;
+  /** Records whether the service has an address that is not ours, or had one in the last day. */
+  #noteTaken(): void {
+    const { mirror, clock, log } = this.#ports;
     const now = clock.now();
-    const outdated = plan === null || plan.waiting.length > 0 || now - plan.at >= hourMs || now < plan.at;
-    const wanted = outdated ? declare() : (plan?.wanted ?? []);
-    for (const each of wanted) {
-      if (signal.aborted) return;
-      const row = mirror.push.subscriptions.find(each.subscription_id);
-      const unread = first || isDue(row, now) ? await readSubscription(ports, each, signal) : null;
-      await stepSubscription(ports, each, unread, signal);
+    const rows = mirror.push.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
+    const taken = rows.filter((row) => isTaken(this.#ports, row) || isWithinDay(row.wrested_at, now));
+    const failed = taken.length === 0 ? null : { affected: taken.length };
+    if (mirror.status.outcomes.note('subscription-address', now, failed) === 'new') {
+      const subscriptions = taken.map(({ subscription_id }) => subscription_id);
+      log.error({ subscriptions }, 'a subscription has an address that is not ours: catalogued subscription list');
     }
-    noteTaken(ports);
   }
-
-  async function compare(subscription_id: string | null, signal: AbortSignal): Promise<Comparison[]> {
-    const wanted = chosen(declare(), subscription_id);
-    const compared: Comparison[] = [];
-    for (const each of wanted) {
-      compared.push(comparison(ports, each, await readSubscription(ports, each, signal)));
-    }
-    return compared;
-  }
-
-  async function apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]> {
-    const applied: Application[] = [];
-    const wanted = run === 'dry' ? wantedSubscriptions(ports).wanted : declare();
-    for (const each of wanted)
-      applied.push(await (run === 'dry' ? preview(ports, each, signal) : applyOne(ports, each, signal)));
-    if (run === 'now') noteTaken(ports);
-    return applied;
-  }
-
-  return {
-    selfTest: ports.selfTest,
-    maintain: (signal) => oneAtATime(() => maintain(signal).catch(unlessStopped(signal))),
-    compare: (subscription_id, signal) => oneAtATime(() => compare(subscription_id, signal)),
-    apply: (run, signal) => oneAtATime(() => apply(run, signal)),
-    reactivate: (subscription_id, signal) =>
-      oneAtATime(async () => {
-        const attempts: Attempt[] = [];
-        for (const wanted of chosen(declare(), subscription_id))
-          attempts.push(
-            await (canOf(ports).reactivate
-              ? reactivateSubscription(ports, wanted, signal)
-              : putSubscription(ports, wanted, 'requested', signal)),
-          );
-        return attempts;
-      }),
-    rotate: (subscription_id, signal) =>
-      oneAtATime(async () => {
-        const attempts: Attempt[] = [];
-        for (const wanted of chosen(declare(), subscription_id))
-          attempts.push(await rotateSubscription(ports, wanted, signal));
-        return attempts;
-      }),
-  };
 }
 
-/** Returns whether the last answered read was at least an hour ago. A pause longer than a day was set by a wrong clock. */
-function isDue(row: StoredSubscription | null, now: Instant): boolean {
-  const { checked_at = null, read_not_before = null } = row ?? {};
-  if (read_not_before !== null && read_not_before > now && read_not_before - now <= 25 * hourMs) return false;
-  return checked_at === null || now - checked_at >= hourMs;
-}
+const done = { done: true, message: null };
 
-async function applyOne(
-  ports: SubscriptionPorts,
-  wanted: WantedSubscription,
-  signal: AbortSignal,
-): Promise<Application> {
-  const unread = await readSubscription(ports, wanted, signal);
-  const row = ports.mirror.push.subscriptions.find(wanted.subscription_id);
-  if (row === null || (unread !== null && !mayPutUnread(unread)))
-    return application(wanted, null, 'none', { done: false, message: unread === null ? null : failureText(unread) });
-  const action = actionOn(wanted, heldOf(ports, row));
-  if (action === 'none') return application(wanted, row.differences, action, { done: true, message: null });
-  const attempt = await putSubscription(ports, wanted, 'requested', signal);
-  return application(wanted, row.differences, action, attempt);
+async function apply(one: OneSubscription): Promise<Application> {
+  const unread = await one.read();
+  if (unread !== null && isReadable(unread)) return unreached(one.wanted, unread);
+  const action = actionOn(one.wanted, one.held());
+  const found = one.row()?.differences ?? [];
+  return application(one.wanted, action, found, action === 'none' ? done : await one.put('requested'));
 }
 
 /** Returns the steps that a run would take. Stores nothing, not even that the service was asked. */
-async function preview(
-  ports: SubscriptionPorts,
-  wanted: WantedSubscription,
-  signal: AbortSignal,
-): Promise<Application> {
-  const found = await lookAtSubscription(ports, wanted, signal);
-  if ('unread' in found) return application(wanted, null, 'none', { done: false, message: failureText(found.unread) });
-  const action = actionOn(wanted, found.held);
-  return application(wanted, differences(wanted, found.held), action, { done: true, message: null });
+async function preview(one: OneSubscription): Promise<Application> {
+  const found = await one.look();
+  if ('unread' in found) return unreached(one.wanted, found.unread);
+  return application(one.wanted, actionOn(one.wanted, found.held), differences(one.wanted, found.held), done);
+}
+
+function unreached(wanted: WantedSubscription, unread: Unread): Application {
+  return application(wanted, 'none', [], { done: false, message: failureText(unread) });
+}
+
+function application(
+  { subscription_id, type, entity_ids, change_types }: WantedSubscription,
+  action: Application['action'],
+  found: readonly string[],
+  { done, message }: Omit<Attempt, 'subscription_id'>,
+): Application {
+  const body = { subscription_type: type, ...(entity_ids === null ? {} : { entity_ids }), change_types };
+  return { subscription_id, action, differences: found, request: action === 'none' ? null : body, done, message };
 }
 
 /** Returns the subscriptions of a declaration or of one part; null: all. Throws (64) for an id that is not declared. */
@@ -192,52 +220,4 @@ function chosen(wanted: readonly WantedSubscription[], id: string | null): reado
         ? 'declare it under subscriptions; one with entities: mirrored exists only once the lists have been read'
         : `use one of ${names}`,
   });
-}
-
-function actionOn(wanted: WantedSubscription, held: HeldSubscription | null): Application['action'] {
-  if (held === null || held.status === 'missing' || held.status === 'cancelled') return 'create';
-  return needsPut(wanted, held) ? 'update' : 'none';
-}
-
-function application(
-  { subscription_id, type, entity_ids, change_types }: WantedSubscription,
-  found: readonly string[] | null,
-  action: Application['action'],
-  { done, message }: Pick<Application, 'done' | 'message'>,
-): Application {
-  const body = { subscription_type: type, ...(entity_ids === null ? {} : { entity_ids }), change_types };
-  const request = action === 'none' ? null : body;
-  return { subscription_id, action, differences: found ?? [], request, done, message };
-}
-
-function comparison({ mirror }: SubscriptionPorts, declared: WantedSubscription, unread: Unread | null): Comparison {
-  const row = mirror.push.subscriptions.find(declared.subscription_id);
-  const known = row !== null && row.status !== null && row.status !== 'missing';
-  const { held_type = null, entity_ids = null, change_types = null, status = null, checked_at = null } = row ?? {};
-  return {
-    subscription_id: declared.subscription_id,
-    declared,
-    service: known ? { held_type, entity_ids, change_types, status, checked_at } : null,
-    differences: row?.differences ?? ['not there'],
-    failure: unread === null || unread.kind === 'not-read' ? null : failureText(unread),
-    last_attempt: row?.failure ?? null,
-  };
-}
-
-/** Returns whether an instant lies within the last day, in which a second PUT must wait. */
-function isWithinDay(at: Instant | null, now: Instant): boolean {
-  return at !== null && at <= now && now - at < 24 * hourMs;
-}
-
-/** Records whether the service has an address that is not ours, or had one in the last day. */
-function noteTaken(ports: SubscriptionPorts): void {
-  const { mirror, clock, log } = ports;
-  const now = clock.now();
-  const rows = mirror.push.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
-  const taken = rows.filter((row) => isTaken(ports, row) || isWithinDay(row.wrested_at, now));
-  const failed = taken.length === 0 ? null : { affected: taken.length };
-  if (mirror.status.outcomes.note('subscription-address', now, failed) === 'new') {
-    const subscriptions = taken.map(({ subscription_id }) => subscription_id);
-    log.error({ subscriptions }, 'a subscription has an address that is not ours: catalogued subscription list');
-  }
 }

@@ -19,7 +19,7 @@ interface Kept {
 const kept: readonly Kept[] = [
   {
     row: 'After a fill the mirror equals the service',
-    tests: ['sync/fill', 'sync/editions'],
+    tests: ['upstream/decode', 'sync/fill', 'sync/editions'],
     lines: {
       said: { "large_url: 'large'": "large_url: 'medium'" },
       coveredTo: { 'if (covers_to == null) return to;': 'if (covers_to == null) return addDays(to, -1);' },
@@ -28,7 +28,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A kill at any moment',
-    tests: ['commands/kill', 'sync/resync', 'commands/resync'],
+    tests: ['sync/resync', 'commands/kill', 'commands/resync'],
     lines: {
       JobTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
       JobTies: {
@@ -118,7 +118,14 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'What most answers take away at once',
-    tests: ['domain/evidence/claims', 'domain/evidence/hold', 'sync/held', 'sync/absence', 'worlds/lies'],
+    tests: [
+      'domain/evidence/claims',
+      'domain/evidence/hold',
+      'domain/conditions',
+      'sync/held',
+      'sync/absence',
+      'worlds/lies',
+    ],
     lines: {
       judgeClaim: {
         "if (standing === 'held') return { kind: 'keep', because: 'held' };": '',
@@ -183,7 +190,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: '… even with the daemon dead',
-    tests: ['mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
+    tests: ['mirror/places', 'mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
     lines: {
       'schema/mirror/views.sql': {
         '  AND unixepoch()*1000 + 999 < images_verified_at + 1209600000;\n\nCREATE VIEW experience_images':
@@ -221,11 +228,12 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'Credits are taken as they are sent',
-    tests: ['sync/images', 'mirror/images', 'storefronts/images', 'upstream/decode'],
+    tests: ['upstream/decode', 'mirror/images', 'mirror/changes', 'sync/images', 'storefronts/images'],
     lines: {
-      imageTable: {
+      'ImageTable.replace': {
         'else if (row.credit !== credit && !hidden)': 'else if (row.credit !== credit && hidden)',
-        'if (row !== undefined && row.credit !== credit) ledger.credited(': 'if (row === undefined) ledger.credited(',
+        'if (row !== undefined && row.credit !== credit)\n        this.#ledger.credited(':
+          'if (row === undefined) this.#ledger.credited(',
       },
       decodeImages: { 'if (credit === unreadableCredit ||': 'if (' },
     },
@@ -297,8 +305,8 @@ const kept: readonly Kept[] = [
         'if (this.#isWithin || !isPassing(causeOf(error)))': 'if (this.#isWithin || isPassing(causeOf(error)))',
       },
       boxes: {
-        'WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND':
-          'WHERE +max_latitude >= @south AND +min_latitude <= @north AND +max_longitude >= @west AND',
+        'WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east\n':
+          'WHERE +max_latitude >= @south AND +min_latitude <= @north AND +max_longitude >= @west AND +min_longitude <= @east\n',
       },
     },
   },
@@ -318,7 +326,7 @@ const kept: readonly Kept[] = [
       firstInstant: {
         'return Math.min(regular, Math.max(soonest, missed + (next(missed) - missed) / 2));': 'return regular;',
       },
-      wallClock: { 'if (first > from) return first;': 'if (first >= from) return first;' },
+      wallClock: { 'if (first > from) return first;': 'return first;' },
       watchFiles: { "await check(name, 'full', signal);": "await check(name, 'quick', signal);" },
     },
   },
@@ -363,7 +371,7 @@ const kept: readonly Kept[] = [
         'const above = ceiling > newest ? ceiling : null;': 'const above = ceiling > newest ? newest : null;',
         "if (newest < witnessed || !same_file) return { feed: 'new', reason: 'older-copy', above };": '',
       },
-      changeTable: { 'if (seq > feed.ceiling()) feed.reserve(seq + block);': '' },
+      ChangeTable: { 'if (seq > this.#feed.ceiling()) this.#feed.reserve(seq + block);': '' },
     },
   },
   {
@@ -414,9 +422,9 @@ const kept: readonly Kept[] = [
     row: 'The change feed has no gaps',
     tests: ['mirror/changes', 'mirror/change-feed'],
     lines: {
-      changeTable: { 'if (isNewer(kind) && !tellsFirstReads()) return;': '' },
-      pruning: { 'if (dropped > 0) raiseFloor.run({ last });': '' },
-      unended: {
+      ChangeTable: {
+        'if (isNewer(kind) && !this.tellsFirstReads()) return;': '',
+        'if (dropped > 0) this.#raiseFloor.run({ last });': '',
         'const from = Math.max(filled.floor, filled.ended) + 1;':
           'const from = Math.max(filled.floor, filled.ended) + 2;',
       },
@@ -487,7 +495,7 @@ const kept: readonly Kept[] = [
         "if (whole) db.exec('COMMIT');": "db.exec('COMMIT');",
         'writerOf(rows).drop(key);': 'rows.gone.includes(key);',
       },
-      rowPages: { 'after < found.floor ||': '' },
+      RowPages: { 'after < found.floor ||': '' },
     },
   },
   {
@@ -532,7 +540,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A clock that jumps either way',
-    tests: ['domain/backoff', 'sync/clock', 'schedule', 'sync/failed-reads'],
+    tests: ['domain/backoff', 'sync/clock', 'schedule', 'sync/resync', 'sync/failed-reads'],
     lines: {
       recordFailure: {
         'const failures = record.failures + 1;': 'const failures = 1;',
@@ -556,7 +564,7 @@ const kept: readonly Kept[] = [
     lines: {
       judgeJump: { "if (agree(service, boot)) return { believe: 'boot', reason: 'wall-is-wrong' };": '' },
       isImplausible: { 'wall > last + longestDowntimeMs': 'wall > last + 9e15 * longestDowntimeMs' },
-      'Belief.look': { 'mayPrune: this.#ready && doubt === null &&': 'mayPrune: this.#ready &&' },
+      'Belief.look': { 'doubt === null && since >= quietMs': 'doubt === null' },
     },
   },
   {
@@ -715,9 +723,11 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'A rotation that is killed between any two steps',
-    tests: ['domain/callback-epoch', 'inbox/addresses', 'sync/subscription-rotation'],
+    tests: ['domain/callback-epoch', 'domain/subscription-step', 'inbox/addresses', 'sync/subscription-rotation'],
     lines: {
-      rotationStep: { "if (newest.announced_at === null) return { step: 'put', epoch: newest.epoch };": '' },
+      subscriptionStep: {
+        "if (rotating && held?.address !== 'current') return { step: 'put', reason: 'rotation' };": '',
+      },
       standingOf: { "? 'grace' : 'dropped'": "? 'dropped' : 'grace'" },
       CallbackAddresses: { 'if (last !== undefined && last.announced_at === null) return last.epoch;': '' },
     },
@@ -769,7 +779,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: 'No person can be found in what was searched for in vain',
-    tests: ['domain/week', 'inbox/searches'],
+    tests: ['domain/week', 'inbox/searches', 'commands/report'],
     lines: {
       fewestSearches: { 'fewestSearches = 5': 'fewestSearches = 1' },
       fruitlessWords: { "words.includes('@') ||": '', '?? []).length > 4': '?? []).length > 40' },
@@ -809,7 +819,7 @@ const kept: readonly Kept[] = [
   },
   {
     row: "A storefront's token opens the storefront interface",
-    tests: ['admin/doors', 'config/secrets'],
+    tests: ['admin/reads', 'admin/doors', 'config/secrets'],
     lines: {
       storefrontRefusal: {
         'if (given !== undefined && isRead && public_key !== null': 'if (given !== undefined && public_key !== null',

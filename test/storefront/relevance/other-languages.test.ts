@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { applySearchRules } from '../../../src/mirror/catalogue/search/rules.ts';
+import { applySearchRules } from '../../../src/mirror/catalogue/search.ts';
 import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../../src/sqlite/database-file.ts';
 import type { Reader } from '../../../src/storefront/reader.ts';

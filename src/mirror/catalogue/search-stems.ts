@@ -16,9 +16,9 @@ import { stemmer as russian } from '@orama/stemmers/russian';
 import { stemmer as spanish } from '@orama/stemmers/spanish';
 import { stemmer as swedish } from '@orama/stemmers/swedish';
 import { stemmer as turkish } from '@orama/stemmers/turkish';
-import { lightStemmers } from '../../../domain/search/endings.ts';
-import type { Stem } from '../../../domain/search/terms.ts';
-import { fold } from '../../../domain/search/words.ts';
+import { lightStemmers } from '../../domain/search/endings.ts';
+import type { Stem } from '../../domain/search/terms.ts';
+import { fold } from '../../domain/search/words.ts';
 
 /** Snowball's stemmers by language. */
 const stemmers: Readonly<Record<string, Stem>> = {
