@@ -35,7 +35,7 @@ export interface RestoreOptions {
   readonly manifest?: Manifest;
 }
 
-type Paths = Pick<Config, 'mirror' | 'backup'>;
+type Paths = Config;
 
 /**
  * Replaces the mirror with a backup, also on a host that has neither file. A sound inbox stays: deliveries since the

@@ -130,14 +130,7 @@ export function answersOf(
       return mirror.filledAt() !== null && files.isWell('mirror') && files.isWell('inbox') && !stopping.aborted;
     },
     changes: { feed, clock: sync.clock, onChanges: (listener) => mirror.onChanges(listener) },
-    copyRows: rowCopies({
-      refuse: () => pages.refuseUnpublished(),
-      made: published,
-      mirror_path: mirror.path,
-      directory: config.mirror.state_dir,
-      clock: sync.clock,
-      signal: stopping,
-    }),
+    copyRows: rowCopies(daemon, () => pages.refuseUnpublished(), published),
     reads: {
       represent: async (call) => {
         if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);

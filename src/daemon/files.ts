@@ -15,6 +15,7 @@ import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts
 import { prepareDirectory } from '../sqlite/directory.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
+import type { Sync } from '../sync/records/context.ts';
 import { type TrustedClock, trustedClock } from './clock/trusted-clock.ts';
 import type { Machine } from './machine.ts';
 import type { Sharing } from './sharing/sharing.ts';
@@ -153,19 +154,19 @@ export class FileFailures {
   /** Rejects when the daemon cannot continue because the disk fails. */
   readonly broken: Promise<never>;
   readonly #files: FileWatch;
-  readonly #machine: Pick<Machine, 'clock' | 'log'>;
+  readonly #sync: Sync;
   readonly #break: (error: unknown) => void;
   /** The moment at which missing descriptors were last reported, by the monotonic clock. */
   #told_at = Number.NEGATIVE_INFINITY;
 
-  constructor(files: FileWatch, writer: Writer, machine: Pick<Machine, 'clock' | 'log'>) {
+  constructor(files: FileWatch, writer: Writer, sync: Sync) {
     const broken = Promise.withResolvers<never>();
     broken.promise.catch(() => undefined);
     writer.broken.catch(broken.reject);
     this.broken = broken.promise;
     this.#break = broken.reject;
     this.#files = files;
-    this.#machine = machine;
+    this.#sync = sync;
   }
 
   /**
@@ -174,7 +175,7 @@ export class FileFailures {
    * ends the daemon.
    */
   note(file: 'mirror' | 'inbox', error: unknown): void {
-    const { clock, log } = this.#machine;
+    const { clock, log } = this.#sync;
     if (this.#files.noteDamage(file, error)) return;
     // SQLite only reports that it cannot open a file.
     const mayBe = isWithoutDescriptors(error) || faultOf(error) === 'no-access';

@@ -215,7 +215,7 @@ function backupJob({ config, backups }: Daemon): Job[] {
  * Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is
  * received.
  */
-export function subscriptionsJob(work: Pick<SubscriptionWork, 'maintain'> | null): Job {
+export function subscriptionsJob(work: SubscriptionWork | null): Job {
   return {
     name: 'subscriptions',
     every: minute,

@@ -13,7 +13,7 @@ import { openReadOnly } from '../sqlite/read-only.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { backupsIn } from './backups.ts';
 
-type Paths = Pick<Config, 'mirror' | 'backup'>;
+type Paths = Config;
 
 /** Returns the path of the file that records how the last process left the files. It is beside the lock. */
 export function lastStopPath({ state_dir }: Config['mirror']): string {

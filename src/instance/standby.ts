@@ -16,8 +16,8 @@ import type { PublishedMirror } from './published.ts';
 
 export interface StandbyOptions {
   readonly loaded: LoadedConfig;
-  readonly lease: Pick<Lease, 'seen'>;
-  readonly mirror: Pick<PublishedMirror, 'follow'>;
+  readonly lease: Lease;
+  readonly mirror: PublishedMirror;
   readonly deliveries: SharedDeliveries;
   readonly clock: Clock;
   readonly log: Logger;

@@ -10,8 +10,8 @@ const lookEveryMs = 1000;
  * stands by with an equal mirror. Resolves with false when the signal aborts.
  */
 export async function hasToResign(
-  daemon: Pick<Running, 'writeTrouble'>,
-  leadership: Pick<Leadership, 'hasWarmStandby'>,
+  daemon: Running,
+  leadership: Leadership,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<boolean> {

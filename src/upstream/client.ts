@@ -74,7 +74,7 @@ export interface ReadRequest {
 
 export interface UpstreamOptions {
   readonly asker: ServiceAsker;
-  readonly limiter: Pick<Limiter, 'run'>;
+  readonly limiter: Limiter;
   readonly page_size: number;
   readonly limits: ReturnType<typeof callLimits>;
   /** True if the distributor's commission is mirrored. */

@@ -31,8 +31,8 @@ export function createRawReads({
   limits,
 }: {
   readonly asker: ServiceAsker;
-  readonly limiter: Pick<Limiter, 'run'>;
-  readonly clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly limiter: Limiter;
+  readonly clock: Clock;
   readonly limits: { readonly deadline_ms: number; readonly max_bytes: number };
 }): RawReads {
   return {

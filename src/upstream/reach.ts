@@ -9,11 +9,7 @@ const patienceMs = 5000;
  * Returns why no TCP connection to the host of a URL can be made; null: one can. Sends nothing: the service sees no
  * call.
  */
-export async function whyUnreachable(
-  base_url: string,
-  clock: Pick<Clock, 'deadline'>,
-  signal: AbortSignal,
-): Promise<string | null> {
+export async function whyUnreachable(base_url: string, clock: Clock, signal: AbortSignal): Promise<string | null> {
   const { hostname, port, protocol } = new URL(base_url);
   using deadline = clock.deadline(patienceMs, signal);
   const { promise, resolve } = Promise.withResolvers<string | null>();

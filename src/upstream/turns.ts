@@ -15,7 +15,7 @@ import {
 import { type CallDemand, type CallSubject, laneWaiters } from './lane-waiters.ts';
 
 export interface TurnsOptions {
-  readonly clock: Pick<Clock, 'monotonic' | 'sleep'>;
+  readonly clock: Clock;
   /** Calls at a time; checks may take one more. */
   readonly concurrency: number;
   readonly lanes: LaneShares;
@@ -212,7 +212,7 @@ function byLane<Value>(of: (lane: Lane) => Value): Record<Lane, Value> {
 type TimerName = 'turn' | 'triggered' | 'try';
 
 /** At most one timer of each name; what is set already stays. */
-function timers(clock: Pick<Clock, 'sleep'>, wake: () => void) {
+function timers(clock: Clock, wake: () => void) {
   const set = new Map<TimerName, AbortController>();
   return {
     isSet: (name: TimerName) => set.has(name),

@@ -5,7 +5,7 @@ import type { Sandbox } from '../../sandbox/sandbox.ts';
 
 /** The ports of the play: the service that it changes, and the mirror that it watches. */
 export interface Stage {
-  readonly sandbox: Pick<Sandbox, 'world'>;
+  readonly sandbox: Sandbox;
   readonly mirror: Mirror;
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -19,7 +19,7 @@ export interface CopyingOptions {
 }
 
 /** Shares the callback addresses of an inbox with all instances. */
-function addressTeller(shared: Pick<Sharing['deliveries'], 'putEpochs'>, addresses: CallbackAddresses) {
+function addressTeller(shared: Sharing['deliveries'], addresses: CallbackAddresses) {
   let told: string | null = null;
   return {
     tell: async (): Promise<'known' | 'told'> => {
@@ -45,7 +45,7 @@ export const addressesKnownMs = 1000;
  * rejects if the database is unreachable.
  */
 export function tellingInTime(
-  shared: Pick<Sharing['deliveries'], 'putEpochs'>,
+  shared: Sharing['deliveries'],
   addresses: CallbackAddresses,
   clock: Clock,
 ): () => Promise<void> {

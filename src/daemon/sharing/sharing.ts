@@ -52,7 +52,7 @@ export class SharedDesk implements Desk {
   readonly keep: (delivery: Received) => Promise<void>;
   #failing = false;
 
-  constructor(deliveries: Pick<SharedDeliveries, 'store'>, log: Logger) {
+  constructor(deliveries: SharedDeliveries, log: Logger) {
     this.keep = inGroups(async (received) => {
       try {
         await deliveries.store(received);

@@ -15,10 +15,7 @@ export interface SubscriptionSnapshot extends SubscriptionCounts {
   readonly held: number;
 }
 
-export function snapshots(
-  subscriptions: SandboxSubscriptions,
-  { held }: Pick<Notifier, 'held'>,
-): SubscriptionSnapshot[] {
+export function snapshots(subscriptions: SandboxSubscriptions, { held }: Notifier): SubscriptionSnapshot[] {
   return subscriptions.all().map((subscription) => {
     const { subscription_id, request, sending, counts } = subscription;
     return {

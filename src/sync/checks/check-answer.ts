@@ -88,7 +88,7 @@ export interface CheckFindings {
 export function compare(
   sync: Sync,
   asked: AskedDate,
-  call: Pick<SharedCall<CheckFindings>, 'shown' | 'sale'>,
+  call: SharedCall<CheckFindings>,
   { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
 ): CheckFindings {
   const { mirror } = sync;

@@ -5,10 +5,7 @@ import type { Sync } from '../records/context.ts';
 const flood = { from: 0.5, until: 0.33 };
 
 /** Returns a function that judges the share of checks among the calls since its last run. Call it once a minute. */
-export function watchChecks(
-  { mirror, clock, log }: Sync,
-  state: () => Pick<LimiterState, 'rate' | 'lanes'>,
-): () => void {
+export function watchChecks({ mirror, clock, log }: Sync, state: () => LimiterState): () => void {
   let [calls, at] = [state().lanes.checkout.calls, clock.monotonic()];
   return () => {
     const { rate, lanes } = state();

@@ -309,7 +309,7 @@ function brief(value: string): string {
 }
 
 /** Returns the claim about the time zone in which the times of dates are; they go before that of the product. */
-function zoneSaid(product: Pick<KnownProduct, 'timezone'> | null, { days }: Pick<AvailabilityAnswer, 'days'>): Said {
+function zoneSaid(product: KnownProduct | null, { days }: Pick<AvailabilityAnswer, 'days'>): Said {
   const [zone] = [...days.values()].flatMap(([, timezone]) => timezone ?? []);
   return valueSaid('alike-zones', product?.timezone ?? undefined, zone);
 }

@@ -31,7 +31,7 @@ export interface List<Entry> {
   read(page: number): Promise<Reading<Page<Entry>>>;
   id(entry: Entry): number;
   /** Stores a page. `walk`: the start of this attempt, and the number of the page. */
-  store(page: Page<Entry>, sent_at: Instant, walk: Pick<WalkState, 'started_at' | 'next_page'>): boolean;
+  store(page: Page<Entry>, sent_at: Instant, walk: WalkState): boolean;
   /** Called at the end of the list. */
   finished(end: FinishedWalk): void;
   readonly signal: AbortSignal;

@@ -22,11 +22,7 @@ export function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part
  * Returns the change that the product list showed after a read at `read_at`, up to `at`. Null: it showed none, or a
  * wrong clock wrote the instant.
  */
-export function signalOf(
-  { signal_at, signal_before_at }: Pick<KnownProduct, 'signal_at' | 'signal_before_at'>,
-  read_at: Instant,
-  at: Instant,
-): Looks | null {
+export function signalOf({ signal_at, signal_before_at }: KnownProduct, read_at: Instant, at: Instant): Looks | null {
   if (signal_at === null || signal_before_at === null || signal_at <= read_at || signal_at > at) return null;
   return { before_at: signal_before_at, at: signal_at };
 }

@@ -34,7 +34,7 @@ export function listCadence({ products, images }: ProductPolicy['cadence']): num
 /** Returns the cadence of a product's record in milliseconds. `facts` null: nothing is known about the product yet. */
 export function cadenceOfRecord(
   { cadence, extent }: ProductPolicy,
-  { resource, part }: Omit<RecordKey, 'edition'>,
+  { resource, part }: RecordKey,
   facts: CadenceFacts | null,
 ): number {
   if (resource === 'products') return listCadence(cadence);

@@ -65,7 +65,7 @@ export function weighProduct(
 /** Returns the weight of one of a product's records. */
 export function weightOfRecord(
   { weight, windows }: Pick<ProductWeight, 'weight' | 'windows'>,
-  { resource, part }: Pick<RecordKey, 'resource' | 'part'>,
+  { resource, part }: RecordKey,
 ): number {
   return resource === 'availability' ? (windows[part] ?? weight) : weight;
 }

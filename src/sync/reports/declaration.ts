@@ -39,7 +39,7 @@ export interface DeclaredSettings {
 /** Returns all used endpoints: whether their answers are ingested or live, and how often they are called. */
 export function declarationOf(
   { paths, cadence, subscriptions, public_url }: DeclaredSettings,
-  plan: Pick<Plan, 'lines'>,
+  plan: Plan,
   offers: (resource: Resource) => boolean,
 ): DeclaredEndpoint[] {
   const read = resourceNames.filter((resource) => paths[resources[resource].path] != null && offers(resource));
@@ -130,7 +130,7 @@ function dynamicCadence(
  * Returns the planned calls a day of a resource. A line of the plan belongs to the resource of its label. Other lines
  * are the product's own reads and its dates.
  */
-function callsOf(resource: Resource, { lines }: Pick<Plan, 'lines'>): number {
+function callsOf(resource: Resource, { lines }: Plan): number {
   const own = lines.filter(({ what }) => resourceOf(what) === resource);
   return Math.round(own.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0));
 }

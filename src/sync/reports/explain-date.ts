@@ -38,7 +38,7 @@ type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
 
 /** Explains a date: evidence of the mirror's state at the time when a shopper viewed it. */
 export function explainDate(
-  mirror: Pick<ShownFacts, 'dateNow' | 'changes'>,
+  mirror: ShownFacts,
   { product_id, claims }: Pick<Explanation, 'product_id' | 'claims'>,
   date: string,
 ): DateExplanation {

@@ -624,7 +624,7 @@ const kept: readonly Kept[] = [
     row: 'A live check answers by its deadline',
     tests: ['domain/check', 'sync/check'],
     lines: {
-      datesRead: { 'w.shown_stale_at as stale_at': 'w.stale_at' },
+      dates: { 'w.shown_stale_at as stale_at': 'w.stale_at' },
       sharedMs: { 'sharedMs = 100;': 'sharedMs = 1e12;' },
       'LiveCall.#watch': {
         'if (waiter.late_at <= at) waiter.settle(result);': 'if (waiter.late_at > at) waiter.settle(result);',
