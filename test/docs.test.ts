@@ -182,3 +182,12 @@ it('SECURITY.md says of every secret where it may come from, and of no other', (
     Object.entries(secretSources).map(([name, { key, variable }]) => [name, { key, variable }]),
   );
 });
+
+it('the top level holds what the card gives, and nothing else', () => {
+  const visible = readdirSync(root).filter(
+    (name) => !name.startsWith('.') && !['node_modules', 'dist', 'data'].includes(name),
+  );
+  const files = 'CHANGELOG.md Dockerfile LICENSE README.md SECURITY.md package-lock.json tsconfig.json'.split(' ');
+  const folders = 'config docs findings schema src test'.split(' ');
+  expect(visible.sort()).toEqual([...files, 'package.json', ...folders].sort());
+});

@@ -17,14 +17,13 @@ import { manualClock } from '../upstream/manual-clock.ts';
 const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 
 /** The admin interface over a mirror of its own: only what the feed needs. */
-async function harness(watch: (feed: ChangeFeed) => void = () => undefined) {
+async function harness(watched = (feed: ChangeFeed) => feed) {
   const stack = new AsyncDisposableStack();
   const test = stack.use(testMirror());
   const { path } = stack.use(temporaryDirectory());
   const clock = manualClock();
   const socket = join(path, 'admin.sock');
-  const feed = new ChangeFeed(readsOf(test.reader));
-  watch(feed);
+  const feed = watched(new ChangeFeed(readsOf(test.reader)));
   const changes = { feed, clock, onChanges: (listener: () => void) => test.mirror.onChanges(listener) };
   const options = {
     listen: `unix:${socket}`,
@@ -167,6 +166,7 @@ describe('GET /v1/changes as server-sent events', () => {
         handed += page.changes.length;
         return page;
       };
+      return feed;
     });
     it.add(20_000, 1000);
     const source = await eventSource(it.socket, '/v1/changes', { reads: 'later' });

@@ -383,6 +383,19 @@ describe('a condition', () => {
     ]);
   });
 
+  it('that few file descriptors are left is the cause of a service that cannot be reached', () => {
+    const tried = {
+      ...{ clock_offset_ms: null, unshown: null, mute: null, shut_out: null, crowded: null, public_address: null },
+      unreachable: { since: now - 2 * minute, says: 'connect EMFILE' },
+    };
+    const of = (used: number | null) =>
+      conditionsOf({ ...healthy, tried: { ...tried, descriptors: { used, limit: 64 } } });
+    expect(of(57)).toMatchObject([{ code: 'service-unreachable' }]);
+    for (const used of [58, null])
+      expect(of(used)).toMatchObject([{ code: 'descriptors-low', explains: ['service-unreachable'] }]);
+    expect(of(58)[0]?.todo).toContain('LimitNOFILE=65536');
+  });
+
   it('that is the consequence of a consequence is folded into the root', () => {
     const full = { kind: 'disk-full', path: '/m', since: now, missing_bytes: null } as const;
     const facts: ConditionFacts = {

@@ -96,7 +96,7 @@ export async function startJobs(
   spoilt?.(mirroring);
   const outside = outsideOf(mirroring);
   let reader: ReturnType<typeof openMirrorWithClock> | null = null;
-  let status: StatusReads | null = null;
+  let status: { read(now: Instant): MirrorStatus } | null = null;
   stack.defer(() => void reader?.db.close());
   /** Connects when somebody looks for the first time, and sets the clock of the views. */
   const shownAt = (now: Instant) => {

@@ -1,18 +1,15 @@
-import { dirname, join } from 'node:path';
-import { instant } from '../../src/clock.ts';
 import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import type { ConditionCode } from '../../src/domain/conditions/table.ts';
-import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
-import { openInbox } from '../../src/inbox/inbox.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
 import { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { Subscriptions } from '../../src/upstream/subscriptions.ts';
+import { heldAddresses } from '../inbox/held-addresses.ts';
 import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
 import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
@@ -29,11 +26,8 @@ import { testSync } from './test-sync.ts';
 export interface SubscriptionHarness extends AsyncDisposable {
   readonly clock: ManualClock;
   readonly service: SubscriptionService;
-  /** The token of an epoch of `all`, and its epochs so far. */
-  token(epoch: number): string;
-  epochs(): readonly EpochState[];
-  /** Whether a delivery with this token would be taken at an instant. */
-  accepts(token: string, now: number): boolean;
+  /** The callback addresses of `all`. */
+  readonly held: Omit<ReturnType<typeof heldAddresses>, 'addresses'>;
   readonly test: TestMirror;
   readonly ports: SubscriptionPorts;
   readonly work: SubscriptionWork;
@@ -77,9 +71,7 @@ export async function subscriptionHarness(
   const db = stack.adopt(otherWriter(test.path), (file) => {
     file.close();
   });
-  const { addresses } = stack.use(
-    openInbox(join(dirname(test.path), 'inbox.db'), { master: { reveal: () => 'master' }, now: clock.now() }),
-  );
+  const held = stack.use(heldAddresses(test.path, clock.now()));
   const log = testLog();
   const key = readSigningKey(rsaPem('pkcs8'));
   if ('problem' in key) throw new Error(key.problem);
@@ -113,7 +105,7 @@ export async function subscriptionHarness(
       clock,
       entropy: seededEntropy(1),
     }),
-    addresses,
+    addresses: held.addresses,
     watch: { mayPrune: () => true },
     settings: {
       declared,
@@ -136,9 +128,7 @@ export async function subscriptionHarness(
   const harness: SubscriptionHarness = {
     clock,
     service,
-    token: (epoch) => addresses.token('all', epoch),
-    epochs: () => addresses.states(),
-    accepts: (token, now) => (addresses.recognise(token, instant(now))?.standing ?? 'dropped') !== 'dropped',
+    held,
     test,
     ports,
     get work() {

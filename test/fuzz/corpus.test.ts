@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { changed, holds } from './corpus.ts';
+import { holds } from './corpus.ts';
 
 it('a counterexample is kept in its smallest form, and asked first from then on', async () => {
   using directory = temporaryDirectory();
@@ -18,12 +18,4 @@ it('a counterexample is kept in its smallest form, and asked first from then on'
   await holds('numbers', fc.nat(1000), below(1001), 5, directory.path);
   expect(asked).toHaveLength(6);
   expect(asked[0]).toBe(10);
-});
-
-it('a document is changed where the n-th of its values stands, and nowhere else', () => {
-  const document = { a: [1, { b: 2 }], c: 3 };
-  expect(changed(document, [{ at: 2, how: 'replace', by: 'x' }])).toEqual({ a: ['x', { b: 2 }], c: 3 });
-  expect(changed(document, [{ at: 4, how: 'leave out', by: null }])).toEqual({ a: [1, {}], c: 3 });
-  expect(changed(document, [{ at: 3, how: 'double', by: null }])).toEqual({ a: [1, { b: 2 }, { b: 2 }], c: 3 });
-  expect(document).toEqual({ a: [1, { b: 2 }], c: 3 });
 });

@@ -159,30 +159,6 @@ for sql in json.loads(sys.argv[2]): print(len(db.execute(sql, asked).fetchall())
     const args = ['-c', python, test.path, JSON.stringify(examples)];
     expect(execFileSync('python3', args, { encoding: 'utf8' })).toBe('1\n0\n0\n');
   });
-
-  it('is read by an old SQLite, in PHP, Python and the shell', needs('php', 'python3', 'sqlite3'), () => {
-    using test = testMirror();
-    putProducts(test, [
-      productOf(1, { title: 'Musée d’Orsay', city_name: 'Paris', latitude: 48.86, longitude: 2.33 }),
-      productOf(2, { title: 'Tower', tagline: 'See the musee', city_name: 'Paris' }),
-    ]);
-    const sql = `SELECT p.product_id FROM product_search s JOIN products p USING (product_id, language)
-      JOIN product_popularity r USING (product_id) WHERE product_search MATCH '"muse"*' AND language = 'en'
-      ORDER BY p.sellable DESC, s.rank * (1 + r.popularity)`;
-    const near = `SELECT product_id FROM product_places WHERE min_latitude <= 49 AND max_latitude >= 48 AND min_longitude <= 3 AND max_longitude >= 2`;
-    const { path } = test;
-    const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
-    for (const [asked, answer] of [
-      [sql, '1\n2\n'],
-      [near, '1\n'],
-    ] as const) {
-      expect(run('sqlite3', '-readonly', path, asked)).toBe(answer);
-      const php = `$db = new SQLite3($argv[1], SQLITE3_OPEN_READONLY); for ($rows = $db->query($argv[2]); $row = $rows->fetchArray();) echo $row[0], "\\n";`;
-      expect(run('php', '-r', php, path, asked)).toBe(answer);
-      const python = `import sqlite3, sys\nfor row in sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True).execute(sys.argv[2]): print(row[0])`;
-      expect(run('python3', '-c', python, path, asked)).toBe(answer);
-    }
-  });
 });
 
 describe('a search', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { findProducts } from '../../src/sync/reads/find-products.ts';
-import { DeliveryList, disabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+import { DeliveryList, disabled, notificationOf, updated } from '../inbox/delivery-list.ts';
 
 const never = new AbortController().signal;
 const minute = 60_000;

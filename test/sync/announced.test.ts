@@ -5,8 +5,8 @@ import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { healGaps, noteAbsence } from '../../src/sync/notifications/coverage.ts';
-import { DeliveryList, disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+import { DeliveryList, disabled, notificationOf } from '../inbox/delivery-list.ts';
 
 const hour = 3_600_000;
 const never = new AbortController().signal;

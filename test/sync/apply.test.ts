@@ -3,10 +3,10 @@ import { instant } from '../../src/clock.ts';
 import { isMisuse } from '../../src/domain/sale/closure.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
-import { DeliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { needs } from '../fakes/needs.ts';
 import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+import { DeliveryList, disabled, enabled, notificationOf, updated } from '../inbox/delivery-list.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { disabled, notificationOf } from '../fakes/delivery-list.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
+import { disabled, notificationOf } from '../inbox/delivery-list.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

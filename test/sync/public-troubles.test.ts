@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { type NotifiedHarness, notifiedHarness } from '../fakes/notified-harness.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+import { disabled, enabled, notificationOf, updated } from '../inbox/delivery-list.ts';
 
 /*
  * Troubles that people reported in public about jobs like this one, and that no other test holds. Each row has a lie, which

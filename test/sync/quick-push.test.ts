@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
-import { DeliveryList, disabled, enabled, notificationOf, updated } from '../fakes/delivery-list.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
+import { DeliveryList, disabled, enabled, notificationOf, updated } from '../inbox/delivery-list.ts';
 
 const minute = 60_000;
 

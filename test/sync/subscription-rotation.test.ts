@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
 import { overriding } from '../fakes/overriding.ts';
 import { public_url, type SubscriptionHarness, subscriptionHarness } from '../fakes/subscription-harness.ts';
+import { announcedTooSoon, changedWithin } from '../inbox/held-addresses.ts';
 
 const never = new AbortController().signal;
 const minute = 60_000;
@@ -28,16 +29,13 @@ function killable(
     boundary();
     return result;
   };
-  const { addresses, mirror, service } = ports;
+  const { mirror, service } = ports;
   return {
     done: () => count,
     killed: () => dead,
     ports: {
       ...ports,
-      addresses: overriding(addresses, {
-        begin: (id, now) => around(() => addresses.begin(id, now)),
-        announced: (...given) => around(() => addresses.announced(...given)),
-      }),
+      addresses: changedWithin(ports.addresses, around),
       mirror: overriding(mirror, { transaction: (work) => around(() => mirror.transaction(work)) }),
       service: overriding(service, {
         put: async (...given) => {
@@ -54,19 +52,19 @@ function killable(
 /** Whether a delivery to the address that the service has now would be accepted. */
 function reaches(at: SubscriptionHarness): boolean {
   const token = at.service.held.get('all')?.callback_url.slice(public_url.length + 1) ?? '';
-  return at.accepts(token, at.clock.now());
+  return at.held.accepts(token, at.clock.now());
 }
 
 describe('a rotation', () => {
   it('puts the new address first, and accepts the old one for the grace and no longer', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
-    const old = at.token(1);
+    const old = at.held.token(1);
     expect(await at.work.rotate('all', never)).toEqual([{ subscription_id: 'all', done: true, message: null }]);
-    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.token(2)}`);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.held.token(2)}`);
     const now = at.clock.now();
-    expect(at.accepts(old, now + grace - 1)).toBe(true);
-    expect(at.accepts(old, now + grace)).toBe(false);
+    expect(at.held.accepts(old, now + grace - 1)).toBe(true);
+    expect(at.held.accepts(old, now + grace)).toBe(false);
   });
 
   it('is finished after a kill between any two steps, and the service always calls an address that is accepted (W12)', async () => {
@@ -74,7 +72,7 @@ describe('a rotation', () => {
     for (let boundary = 1; ; boundary += 1) {
       await using at = await subscriptionHarness();
       await at.live(minute);
-      const old = at.token(1);
+      const old = at.held.token(1);
       const given = killable(at.ports, boundary);
       const work = at.restart(given.ports);
       const rotating = work.rotate('all', never);
@@ -87,18 +85,18 @@ describe('a rotation', () => {
       }
       kills += 1;
       expect(reaches(at), `after kill ${boundary}`).toBe(true);
-      expect(at.accepts(old, at.clock.now()), `old address after kill ${boundary}`).toBe(true);
+      expect(at.held.accepts(old, at.clock.now()), `old address after kill ${boundary}`).toBe(true);
       at.restart();
       for (let tick = 0; tick < 3; tick += 1) {
         await at.live(minute);
         expect(reaches(at)).toBe(true);
-        expect(at.accepts(old, at.clock.now())).toBe(true);
+        expect(at.held.accepts(old, at.clock.now())).toBe(true);
       }
-      if (at.epochs().length === 1) await at.work.rotate('all', never);
-      expect(at.epochs().map(({ announced_at }) => announced_at !== null)).toEqual([true, true]);
-      expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.token(2)}`);
+      if (at.held.epochs().length === 1) await at.work.rotate('all', never);
+      expect(at.held.epochs().map(({ announced_at }) => announced_at !== null)).toEqual([true, true]);
+      expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.held.token(2)}`);
       await at.live(grace, day);
-      expect(at.accepts(old, at.clock.now()), 'refused after the grace').toBe(false);
+      expect(at.held.accepts(old, at.clock.now()), 'refused after the grace').toBe(false);
       expect(reaches(at)).toBe(true);
     }
   });
@@ -106,17 +104,7 @@ describe('a rotation', () => {
   it('is caught by this harness where it drops the old address before the service has the new one (control)', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
-    const { addresses } = at.ports;
-    const hasty: SubscriptionPorts = {
-      ...at.ports,
-      addresses: overriding(addresses, {
-        begin: (id, now) => {
-          const epoch = addresses.begin(id, now);
-          addresses.announced(id, epoch, now, 0);
-          return epoch;
-        },
-      }),
-    };
+    const hasty: SubscriptionPorts = { ...at.ports, addresses: announcedTooSoon(at.ports.addresses) };
     const given = killable(hasty, 5);
     await expect(at.restart(given.ports).rotate('all', never)).rejects.toBeInstanceOf(Killed);
     expect(reaches(at)).toBe(false);

@@ -26,7 +26,7 @@ describe('what is declared is kept', () => {
       subscription_type: 'product_ids',
       entity_ids: [1, 2, 3],
       change_types: [...changeTypes],
-      callback_url: `${public_url}/${at.token(1)}`,
+      callback_url: `${public_url}/${at.held.token(1)}`,
       status: 'active',
     });
     expect(at.service.calls.map(({ method }) => method)).toEqual(['GET', 'PUT']);
@@ -113,13 +113,13 @@ describe('what is declared is kept', () => {
 
   it('is adopted as it is found where nothing differs but the address', async () => {
     await using at = await subscriptionHarness();
-    const token = at.token(at.ports.addresses.current('all', instant(0)));
+    const token = at.held.token(at.ports.addresses.current('all', instant(0)));
     at.service.held.set('all', {
       subscription_type: 'product_ids', entity_ids: [3, 1, 2], change_types: [...changeTypes], callback_url: `${public_url}/${token}/`, status: 'active',
     }); // biome-ignore format: one row
     await at.live(minute);
     expect(at.service.puts()).toHaveLength(0);
-    expect(at.epochs()).toMatchObject([{ epoch: 1, announced_at: expect.any(Number) }]);
+    expect(at.held.epochs()).toMatchObject([{ epoch: 1, announced_at: expect.any(Number) }]);
   });
 
   it('is put where the public address has moved', async () => {
@@ -149,7 +149,7 @@ describe('a PUT that fails (U15)', () => {
     await at.live(10 * minute);
     expect(at.service.held.size).toBe(1);
     expect(new Set(at.service.puts().map(({ body }) => payloadOf(body).callback_url)).size).toBe(1);
-    expect(at.epochs()).toMatchObject([{ epoch: 1, announced_at: expect.any(Number) }]);
+    expect(at.held.epochs()).toMatchObject([{ epoch: 1, announced_at: expect.any(Number) }]);
     expect(row(at)).toMatchObject({ failures: 0, status: 'active' });
   });
 
@@ -218,7 +218,7 @@ describe('two daemons with one subscription id', () => {
       subscription_type: 'product_ids', entity_ids: [1, 2, 3], change_types: [...changeTypes], callback_url: `${public_url}/old`, status: 'active',
     }); // biome-ignore format: one row
     await at.live(minute);
-    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.token(1)}`);
+    expect(at.service.held.get('all')?.callback_url).toBe(`${public_url}/${at.held.token(1)}`);
     expect(at.noticed()).toEqual([]);
   });
 });
@@ -250,7 +250,7 @@ describe('a dry run', () => {
     ]);
     expect(at.service.calls.map(({ method }) => method)).toEqual(['GET', 'GET']);
     expect(at.test.all('SELECT * FROM _subscription')).toEqual(before);
-    expect(at.epochs()).toEqual([]);
+    expect(at.held.epochs()).toEqual([]);
   });
 
   it('is what a run then does, and a second run does nothing', async () => {

@@ -298,17 +298,3 @@ test('a reactivation keeps the address, or brings the new one', async () => {
   expect(at.service.held.get('all')?.callback_url).toBe('https://partner.example/hooks/new');
   expect(at.service.calls.at(-1)?.path).toBe('/v2/product-change-notification/all/reactivate');
 });
-
-test('a PUT whose answer does not come in time has failed, though it may have taken effect', async () => {
-  await using at = await harness();
-  const asked = Promise.withResolvers<void>();
-  at.service.script.push((_call, _response, effect) => {
-    effect();
-    asked.resolve();
-  });
-  const put = at.subscriptions.put(request, never);
-  await asked.promise;
-  await at.clock.advance(60_000);
-  expect(await put).toMatchObject({ kind: 'failed', code: 'deadline' });
-  expect(at.service.held.size).toBe(1);
-});

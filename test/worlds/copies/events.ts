@@ -3,8 +3,8 @@ import type { Column } from '../../../src/mirror/contract/table.ts';
 import { pick } from '../../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
 import { places } from '../../../src/sandbox/world/places.ts';
-import { DeliveryList, disabled, notificationOf } from '../../fakes/delivery-list.ts';
 import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
+import { DeliveryList, disabled, notificationOf } from '../../inbox/delivery-list.ts';
 
 type Chance = () => number;
 type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };

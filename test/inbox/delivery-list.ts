@@ -1,5 +1,5 @@
 import { type Applied, applyDeliveries } from '../../src/sync/notifications/apply.ts';
-import type { VirtualHarness } from './virtual-harness.ts';
+import type { VirtualHarness } from '../fakes/virtual-harness.ts';
 
 /** Deliveries in the inbox of a daemon without a receiver, in the order in which they came. */
 export class DeliveryList {
