@@ -23,7 +23,7 @@ interface WrittenFile {
   waitForLocks(ms: number): void;
 }
 
-/** What writes meet, from the first that failed until none has failed for a while. */
+/** The reason why writes wait, until none has failed for a while. */
 interface Trouble {
   kind: WriteTrouble;
   file: FileName;
@@ -33,9 +33,9 @@ interface Trouble {
   told: boolean;
 }
 
-/** How long a caller waits for a lock of another program, and the interval of attempts, in milliseconds. */
+/** Milliseconds for which a caller waits for a lock of another program, and the interval of attempts. */
 const callerWaits = { ms: 2000, every: 50 } as const;
-/** How long a write waits for a lock, and blocks the event loop, while the daemon ends, in milliseconds. */
+/** Milliseconds for which a write waits for a lock, and blocks the event loop, while the daemon ends. */
 const closingWaitMs = 1000;
 /** Interval at which the space of a full disk is measured. */
 const askEveryMs = 1000;

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { report } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { exitCodes } from '../../src/errors.ts';
+import { SyncFailed } from '../../src/sqlite/failed-sync.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -11,19 +12,9 @@ import { virtualHarness } from '../fakes/virtual-harness.ts';
 
 it('a start that a full disk ends lets go of the address of the receiver', async () => {
   const port = await freePort();
-  let starts = 0;
-  const listen = `127.0.0.1:${port}`;
-  await using harness = await virtualHarness(
-    { products: 1 },
-    { receiver: { listen, public_url: `http://${listen}/hooks` } },
-    {
-      secrets: { receiver_secret: createSecret(canary.master) },
-      spoilt: ({ inbox }) => {
-        starts += 1;
-        if (starts === 2) Object.assign(inbox.addresses, { masterChanged: refused });
-      },
-    },
-  );
+  await using harness = await receiving(port, ({ inbox }) => {
+    Object.assign(inbox.addresses, { masterChanged: () => refused() });
+  });
   const refusals: unknown[] = [];
   await harness.restart({
     meanwhile: async () => {},
@@ -39,28 +30,16 @@ it('a start that a full disk ends lets go of the address of the receiver', async
 });
 
 it('a start that cannot apply what waits in the inbox is refused, and does not end a moment later', async () => {
-  const listen = `127.0.0.1:${await freePort()}`;
-  let starts = 0;
-  await using harness = await virtualHarness(
-    { products: 1 },
-    { receiver: { listen, public_url: `http://${listen}/hooks` } },
-    {
-      secrets: { receiver_secret: createSecret(canary.master) },
-      spoilt: ({ inbox, mirror }) => {
-        starts += 1;
-        if (starts !== 2) return;
-        const after = inbox.deliveries.after.bind(inbox.deliveries);
-        Object.assign(inbox.deliveries, {
-          after: (...from: Parameters<typeof after>) => {
-            const found = after(...from);
-            // The disk is full from here on.
-            if (found.length > 0) Object.assign(mirror, { transaction: refused });
-            return found;
-          },
-        });
+  await using harness = await receiving(await freePort(), ({ inbox, mirror }) => {
+    const after = inbox.deliveries.after.bind(inbox.deliveries);
+    Object.assign(inbox.deliveries, {
+      after: (...from: Parameters<typeof after>) => {
+        const found = after(...from);
+        if (found.length > 0) Object.assign(mirror, { transaction: () => refused() });
+        return found;
       },
-    },
-  );
+    });
+  });
   const body = Buffer.from('{}');
   const from = { subscription_id: 'norland', epoch: 1, peer: '192.0.2.1', content_type: null };
   harness.daemon.inbox.deliveries.store([
@@ -75,6 +54,31 @@ it('a start that cannot apply what waits in the inbox is refused, and does not e
   expect(harness.daemon.inbox.deliveries.counts()).toMatchObject({ received: 1, waiting: 0 });
 });
 
-function refused(): never {
-  throw Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' });
+it('a lost write of a delivery is answered 503, and ends the daemon', async () => {
+  const port = await freePort();
+  await using harness = await receiving(port, () => undefined);
+  const { inbox, failures } = harness.daemon;
+  const lost = new SyncFailed(inbox.path, null);
+  Object.assign(inbox.deliveries, { store: () => refused(lost) });
+  const token = inbox.addresses.token('norland', inbox.addresses.current('norland', harness.clock.now()));
+  expect(await fetch(`http://127.0.0.1:${port}/hooks/${token}`, { method: 'POST' })).toMatchObject({ status: 503 });
+  await expect(failures.broken).rejects.toBe(lost);
+});
+
+/** A daemon with a receiver, whose files are spoilt at its second start. */
+function receiving(port: number, spoil: NonNullable<Parameters<typeof virtualHarness>[2]>['spoilt']) {
+  const receiver = { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` };
+  const secrets = { receiver_secret: createSecret(canary.master) };
+  let starts = 0;
+  const spoilt: typeof spoil = (mirroring) => {
+    starts += 1;
+    if (starts === 2) spoil?.(mirroring);
+  };
+  return virtualHarness({ products: 1 }, { receiver }, { secrets, spoilt });
+}
+
+function refused(
+  error = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' }) as Error,
+): never {
+  throw error;
 }

@@ -83,7 +83,7 @@ describe('another program that writes the inbox', () => {
 });
 
 describe('a failed fsync', () => {
-  it('is the end: 503 for all that wait, nothing is written any more, and the daemon is told', async () => {
+  it('is the end: 503 for all that wait, nothing is written any more, and who stored it is told', async () => {
     using file = ownFile();
     const refusing = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' });
     file.db.function('fail', () => {

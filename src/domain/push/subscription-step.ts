@@ -23,7 +23,7 @@ export interface StepFacts {
   readonly can: { readonly put: boolean; readonly reactivate: boolean };
   /** False: the service lets no subscription be read, so a PUT may be sent without a read. */
   readonly readable: boolean;
-  /** Whether the service calls somebody else's address (`isTaken` in sync/subscriptions/one.ts). */
+  /** True: the service calls an address that is not ours (`isTaken` in sync/subscriptions/one.ts). */
   readonly taken: boolean;
 }
 
@@ -129,7 +129,7 @@ export function isBlameless(failure: AttemptFailure): boolean {
 /** The pause in milliseconds after the service was busy or unreachable. */
 const pauseMs = 60_000;
 
-/** When the next attempt comes, and how many in a row have failed before it. */
+/** The earliest instant of the next attempt, and the number of failed ones in a row before it. */
 export interface NextAttempt {
   readonly failures: number;
   readonly not_before: Instant;
@@ -149,7 +149,7 @@ function later(failures: number, chance: () => number, now: number): NextAttempt
   return { failures, not_before: instant(retryAt(failures, chance(), now)) };
 }
 
-/** What is stored about a subscription and the attempts to change it. */
+/** The stored facts of a subscription and of the attempts to change it. */
 export interface BeforeAttempt {
   readonly status: string | null;
   readonly put_at: number | null;

@@ -47,7 +47,7 @@ export interface HeldSubscription {
   readonly address: AddressStanding | null;
 }
 
-/** What is stored about the service's subscription. */
+/** The stored facts of the service's subscription. */
 export interface HeldFacts extends Omit<HeldSubscription, 'type' | 'address'> {
   readonly held_type: string | null;
   readonly address: AddressOwner | null;

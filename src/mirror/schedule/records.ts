@@ -38,9 +38,9 @@ export interface CreatedRead {
 }
 
 export interface FetchedRead {
-  /** When the answer was made. */
+  /** Instant of the answer. */
   readonly sent_at: Instant;
-  /** When the request was sent: later, where a cache had the answer. Left out: at `sent_at`. */
+  /** Instant of the request: later, where a cache had the answer. Left out: at `sent_at`. */
   readonly called_at?: Instant;
   readonly changed: boolean;
   readonly body_hash: string | null;
@@ -54,7 +54,7 @@ export interface FetchedRead {
   readonly unanswered_at: Instant | null;
   /** 1: it shows something that a later answer could take away; null: as before. */
   readonly shows: 0 | 1 | null;
-  /** How many times each of its dates has; null: as before. */
+  /** The number of times of each of its dates; null: as before. */
   readonly times: number | null;
 }
 

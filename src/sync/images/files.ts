@@ -9,7 +9,7 @@ import { DirectoryFailed, type ImageDirectory } from './directory.ts';
 import type { Room } from './room.ts';
 import { askForImages } from './vanished.ts';
 
-/** How image files are fetched, as configured. */
+/** The configured way to fetch image files. */
 interface Fetching {
   readonly sizes: readonly ImageSize[];
   /** The most bytes that all files together may take. */
