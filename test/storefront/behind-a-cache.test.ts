@@ -60,10 +60,16 @@ class SharedClock {
 
   readonly now = (): number => Date.now() + this.#ahead_ms;
 
+  /** Begins an hour anew: for programs that are started after it. */
   set(now: number): void {
     this.#ahead_ms = now - Date.now();
     this.#bytes.writeDoubleLE(this.#ahead_ms / 1000);
     writeSync(this.#file, this.#bytes, 0, 8, 0);
+  }
+
+  /** Only forward, also after a pause that was longer than a step: Varnish guards itself against a clock that goes back. */
+  passTo(now: number): void {
+    if (now > this.now()) this.set(now);
   }
 }
 
@@ -211,14 +217,10 @@ ${own}}`,
 };
 
 /** A jump of the clock is no silence of who is at the other end. */
-const patience = [
-  'timeout_idle',
-  'first_byte_timeout',
-  'between_bytes_timeout',
-  'backend_idle_timeout',
-  'send_timeout',
-  'idle_send_timeout',
-].flatMap((name) => ['-p', `${name}=7200`]);
+const patience =
+  'timeout_idle first_byte_timeout between_bytes_timeout backend_idle_timeout send_timeout idle_send_timeout'
+    .split(' ')
+    .flatMap((name) => ['-p', `${name}=7200`]);
 
 const varnishOf =
   (change: (vcl: string) => string): StartCache =>
@@ -228,24 +230,8 @@ const varnishOf =
     const [host = '', port = ''] = addressOf(behind).split(':');
     const own = change(configured('varnish')).replace('"127.0.0.1"', `"${host}"`).replace('"8482"', `"${port}"`);
     writeFileSync(`${place}.vcl`, own);
-    const command = [
-      'varnishd',
-      '-F',
-      '-a',
-      listen,
-      '-n',
-      place,
-      '-f',
-      `${place}.vcl`,
-      '-s',
-      'malloc,20m',
-      ...patience,
-      '-T',
-      'none',
-      '-j',
-      'none',
-    ];
-    return await started(command, listen);
+    const command = `varnishd -F -a ${listen} -n ${place} -f ${place}.vcl -s malloc,20m -T none -j none`;
+    return await started([...command.split(' '), ...patience], listen);
   };
 const varnish = varnishOf((vcl) => vcl);
 
@@ -361,13 +347,19 @@ const instants = [
 ].sort((a, b) => a - b);
 
 /** Shows pages to a shopper with a browser and one without, both behind the same address. */
-async function showing(at: string, accepts: OutgoingHttpHeaders = {}): Promise<Shown> {
+async function showing(
+  behind: string,
+  caches: readonly StartCache[],
+  accepts: OutgoingHttpHeaders = {},
+): Promise<Shown & { readonly at: string }> {
   clock.set(begin);
+  let at = behind;
+  for (const start of caches) at = await start(at);
   const browser = new Browser(at, accepts);
   const shown: Shown = { asked: 0, passed: 0, expired: 0, whole: 0, confirmed: 0 };
   Object.assign(reached, { whole: 0, confirmed: 0 });
   for (const [index, instant] of instants.entries()) {
-    clock.set(instant);
+    clock.passTo(instant);
     for (const get of [(path: string) => new Browser(at, accepts).get(path), (path: string) => browser.get(path)]) {
       const product_id = products[index % products.length] ?? 1;
       const from = clock.now();
@@ -378,7 +370,7 @@ async function showing(at: string, accepts: OutgoingHttpHeaders = {}): Promise<S
       shown.expired += images.filter(({ expires_at }) => expires_at <= from).length;
     }
   }
-  return { ...shown, ...reached };
+  return { ...shown, ...reached, at };
 }
 
 function hitRate({ asked, whole, confirmed }: Shown): number {
@@ -421,12 +413,9 @@ describe('caches as the document configures them, over an hour', needs('nginx', 
   it.each(someOf(inARow))(
     '%s: neither a browser behind it nor anybody else sees a time that has begun or an image that has expired',
     async (name, caches) => {
-      clock.set(begin);
-      let at = origin;
-      for (const start of caches) at = await start(at);
-      const shown = await showing(at, { 'accept-encoding': 'gzip' });
+      const shown = await showing(origin, caches, { 'accept-encoding': 'gzip' });
       rows.push(
-        `| ${name} | ${hitRate(shown)} % | ${shown.whole} | ${shown.confirmed} | ${shown.passed} | ${shown.expired} | ${await confirms(at)} |`,
+        `| ${name} | ${hitRate(shown)} % | ${shown.whole} | ${shown.confirmed} | ${shown.passed} | ${shown.expired} | ${await confirms(shown.at)} |`,
       );
       process.stdout.write(`${rows.at(-1)}\n`);
       expect(shown).toMatchObject({ passed: 0, expired: 0 });
@@ -434,14 +423,14 @@ describe('caches as the document configures them, over an hour', needs('nginx', 
   );
 
   it('two in a row show times that have begun where answers have a max-age (control)', async () => {
-    const shown = await showing(await nginx(await nginx(aged)));
+    const shown = await showing(aged, [nginx, nginx]);
     process.stdout.write(`control, max-age: ${JSON.stringify(shown)}\n`);
     expect(shown.passed).toBeGreaterThan(0);
     expired += shown.expired;
   });
 
   it('Varnish shows them where its grace is left as it comes (control)', async () => {
-    const shown = await showing(await varnishOf((vcl) => vcl.replace(/.*grace.*\n/, ''))(origin));
+    const shown = await showing(origin, [varnishOf((vcl) => vcl.replace(/.*grace.*\n/, ''))]);
     process.stdout.write(`control, grace: ${JSON.stringify(shown)}\n`);
     expect(shown.passed).toBeGreaterThan(0);
     // Three images expire within the hour: one control alone may be asked at other moments.
