@@ -6,7 +6,7 @@ import type { MachineZones } from '../files/zone-files.ts';
 import type { InodeOf } from '../inbox/feed-ledger.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
-import type { SubscriptionPorts } from '../sync/subscriptions/one.ts';
+import type { SubscriptionContext } from '../sync/subscriptions/one.ts';
 import { type HoldFiles, holdFiles } from './locks.ts';
 
 /** The disk. An absent function means the disk's own answer. */
@@ -24,7 +24,7 @@ export interface Network {
   /** Opens listeners that outlive the daemon. Absent: its own listeners end with it. */
   readonly listen?: OpenListener;
   /** Requests our own public address. Absent: over the network. */
-  readonly selfTest?: SubscriptionPorts['selfTest'];
+  readonly selfTest?: SubscriptionContext['selfTest'];
   readonly imageHost: ImageHostReach;
 }
 

@@ -4,7 +4,7 @@ import { readSigningKey } from '../domain/push/signing-key.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { ownTestToken } from '../inbox/addresses.ts';
 import type { Sync } from '../sync/records/context.ts';
-import type { SubscriptionPorts, SubscriptionSettings } from '../sync/subscriptions/one.ts';
+import type { SubscriptionContext, SubscriptionSettings } from '../sync/subscriptions/one.ts';
 import { type ManagedSubscriptions, SubscriptionWork } from '../sync/subscriptions/work.ts';
 import { selfTest } from '../upstream/self-test.ts';
 import type { Signing } from '../upstream/signing.ts';
@@ -18,7 +18,7 @@ import type { Sharing } from './sharing/sharing.ts';
 interface SubscriptionParts extends OpenFiles, ServiceConnection {
   readonly machine: Machine;
   readonly sync: Sync;
-  readonly watch: SubscriptionPorts['watch'];
+  readonly watch: SubscriptionContext['watch'];
   readonly sharing: Sharing | null;
 }
 
@@ -49,7 +49,7 @@ export function manageSubscriptions(
     return refusal('receiver.public_url is not set', 'set it to the address at which the service reaches the receiver');
   if (secret === null)
     return refusal('the receiver has no master secret', 'set receiver.secret_file, or CATALOGUED_RECEIVER_SECRET');
-  const testOverNetwork: SubscriptionPorts['selfTest'] = (signal) => {
+  const testOverNetwork: SubscriptionContext['selfTest'] = (signal) => {
     const token = ownTestToken(secret, clock.now());
     // The receiver's 404 has no body; a proxy's has one.
     return selfTest({ token, public_url, clock, deadline_ms: selfTestMs, refusal: '' }, signal);
@@ -66,7 +66,7 @@ export function manageSubscriptions(
   });
   return {
     work: new SubscriptionWork({
-      ...sync,
+      sync,
       service,
       addresses,
       watch,

@@ -14,14 +14,43 @@ import { ChangeTable } from './changes/changes.ts';
 import { AuditTable, CheckTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
 import { EvidenceTable } from './evidence.ts';
-import { PushTables } from './push/push.ts';
+import { ClosureTable } from './push/closures.ts';
+import { GapTable, NoticeTable } from './push/notices.ts';
+import { SubscriptionTable } from './push/subscriptions.ts';
 import { RowRetention } from './rows/retention.ts';
-import { ScheduleTables } from './schedule/schedule.ts';
+import { BudgetTable, InterestTable, SiblingReads, SignalTable } from './schedule/budget.ts';
+import { JobTable } from './schedule/jobs.ts';
+import { OfferTable } from './schedule/offers.ts';
+import { RecordTable } from './schedule/records.ts';
+import { TargetTable } from './schedule/targets.ts';
+import { ShortListTable, WalkTable } from './schedule/walks.ts';
 import { LogCopy, mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { query, setBy } from './sql/sql.ts';
 import { OnSaleTable } from './status/on-sale.ts';
 import { OutcomeTable } from './status/outcomes.ts';
+
+/** Tables of change notifications: those received, expected and missed, and the subscriptions that send them. */
+class PushTables extends Store<Writes> {
+  readonly closures = new ClosureTable(this.db);
+  readonly gaps = new GapTable(this.db);
+  readonly notices = new NoticeTable(this.db);
+  readonly subscriptions = new SubscriptionTable(this.db);
+}
+
+/** Tables of the planner: each record with its next read, the reason for it and the result of the last one. */
+class ScheduleTables extends Store<Writes> {
+  readonly records = new RecordTable(this.db);
+  readonly walks = new WalkTable(this.db);
+  readonly shortLists = new ShortListTable(this.db);
+  readonly jobs = new JobTable(this.db);
+  readonly budget = new BudgetTable(this.db);
+  readonly signals = new SignalTable(this.db);
+  readonly siblings = new SiblingReads(this.db);
+  readonly interest = new InterestTable(this.db);
+  readonly offers = new OfferTable(this.db);
+  readonly targets = new TargetTable(this.db);
+}
 
 /** The local copy, open for writing. Only one process has it open for writing (the lock), through one connection. */
 export class Mirror extends Store<Writes> implements Disposable {

@@ -4,7 +4,7 @@ import { readSigningKey } from '../../src/domain/push/signing-key.ts';
 import type { DeclaredSubscription } from '../../src/domain/push/subscription.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
+import type { SubscriptionContext } from '../../src/sync/subscriptions/one.ts';
 import { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
@@ -29,20 +29,20 @@ export interface SubscriptionHarness extends AsyncDisposable {
   /** The callback addresses of `all`. */
   readonly held: Omit<ReturnType<typeof heldAddresses>, 'addresses'>;
   readonly test: TestMirror;
-  readonly ports: SubscriptionPorts;
+  readonly context: SubscriptionContext;
   readonly work: SubscriptionWork;
   readonly log: ReturnType<typeof testLog>;
   /** What the self-test of the public address comes to. */
   selfTest: 'passed' | 'failed';
   /** The process ends and starts again: what it knows, it knows from its files. */
-  restart(ports?: SubscriptionPorts): SubscriptionWork;
+  restart(context?: SubscriptionContext): SubscriptionWork;
   /** Runs the daemon's job about subscriptions once a minute, or less often, for so long. */
   live(ms: number, step?: number): Promise<void>;
   /** Writes the mirror's tables as a reading of the lists would. */
   sql(text: string, ...values: unknown[]): void;
   addProducts(from: number, to: number): void;
   /** Returns the state of a declared subscription. */
-  row(id?: string): ReturnType<SubscriptionPorts['mirror']['push']['subscriptions']['find']>;
+  row(id?: string): ReturnType<SubscriptionContext['sync']['mirror']['push']['subscriptions']['find']>;
   /** Returns the paths that the service is known not to have. */
   missing(): string[];
   /** The conditions that the mirror shows. */
@@ -90,8 +90,8 @@ export async function subscriptionHarness(
   );
   const path = '/v2/product-change-notification/{subscription_id}';
   const paths = { ...defaultProfile.paths, subscription: path, reactivate: reactivate ? `${path}/reactivate` : null };
-  const ports: SubscriptionPorts = {
-    ...testSync({ mirror: test.mirror, clock, chance: () => 0.5, log: log.log }),
+  const context: SubscriptionContext = {
+    sync: testSync({ mirror: test.mirror, clock, chance: () => 0.5, log: log.log }),
     service: new Subscriptions({
       tell: null,
       asker: askerOver(http, { profile: { paths } }),
@@ -118,25 +118,25 @@ export async function subscriptionHarness(
     selfTest: async () => ({ result: harness.selfTest, message: 'no answer in time', answered: false }),
   };
   const failures: unknown[] = [];
-  function start(over: SubscriptionPorts) {
+  function start(over: SubscriptionContext) {
     const started = new SubscriptionWork(over);
     const job = subscriptionsJob(started);
     const failed = (error: unknown) => failures.push(error);
     return { work: started, schedule: testSchedule([job], { clock, signal: never, failed }) };
   }
-  let life = start(ports);
+  let life = start(context);
   const harness: SubscriptionHarness = {
     clock,
     service,
     held,
     test,
-    ports,
+    context,
     get work() {
       return life.work;
     },
     log,
     selfTest: 'passed',
-    restart: (over = ports) => {
+    restart: (over = context) => {
       life = start(over);
       return life.work;
     },

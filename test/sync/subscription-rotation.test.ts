@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SubscriptionPorts } from '../../src/sync/subscriptions/one.ts';
+import type { SubscriptionContext } from '../../src/sync/subscriptions/one.ts';
 import { overriding } from '../fakes/overriding.ts';
 import { public_url, type SubscriptionHarness, subscriptionHarness } from '../fakes/subscription-harness.ts';
 import { announcedTooSoon, changedWithin } from '../inbox/held-addresses.ts';
@@ -11,11 +11,11 @@ const grace = 7 * day;
 
 class Killed extends Error {}
 
-/** The same ports, which end at the `at`th thing that is done through them: before it takes effect, or after. */
+/** The same context, which ends at the `at`th thing that is done through them: before it takes effect, or after. */
 function killable(
-  ports: SubscriptionPorts,
+  context: SubscriptionContext,
   at: number,
-): { ports: SubscriptionPorts; done(): number; killed(): boolean } {
+): { context: SubscriptionContext; done(): number; killed(): boolean } {
   let count = 0;
   let dead = false;
   const boundary = () => {
@@ -29,14 +29,17 @@ function killable(
     boundary();
     return result;
   };
-  const { mirror, service } = ports;
+  const { sync, service } = context;
   return {
     done: () => count,
     killed: () => dead,
-    ports: {
-      ...ports,
-      addresses: changedWithin(ports.addresses, around),
-      mirror: overriding(mirror, { transaction: (work) => around(() => mirror.transaction(work)) }),
+    context: {
+      ...context,
+      addresses: changedWithin(context.addresses, around),
+      sync: {
+        ...sync,
+        mirror: overriding(sync.mirror, { transaction: (work) => around(() => sync.mirror.transaction(work)) }),
+      },
       service: overriding(service, {
         put: async (...given) => {
           boundary();
@@ -73,8 +76,8 @@ describe('a rotation', () => {
       await using at = await subscriptionHarness();
       await at.live(minute);
       const old = at.held.token(1);
-      const given = killable(at.ports, boundary);
-      const work = at.restart(given.ports);
+      const given = killable(at.context, boundary);
+      const work = at.restart(given.context);
       const rotating = work.rotate('all', never);
       if (!given.killed()) await rotating.catch((error) => expect(error).toBeInstanceOf(Killed));
       else await expect(rotating).rejects.toBeInstanceOf(Killed);
@@ -104,9 +107,9 @@ describe('a rotation', () => {
   it('is caught by this harness where it drops the old address before the service has the new one (control)', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
-    const hasty: SubscriptionPorts = { ...at.ports, addresses: announcedTooSoon(at.ports.addresses) };
+    const hasty: SubscriptionContext = { ...at.context, addresses: announcedTooSoon(at.context.addresses) };
     const given = killable(hasty, 5);
-    await expect(at.restart(given.ports).rotate('all', never)).rejects.toBeInstanceOf(Killed);
+    await expect(at.restart(given.context).rotate('all', never)).rejects.toBeInstanceOf(Killed);
     expect(reaches(at)).toBe(false);
   });
 });

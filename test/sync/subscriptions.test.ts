@@ -103,7 +103,7 @@ describe('what is declared is kept', () => {
   it('that is declared no more is left alone, and said so', async () => {
     await using at = await subscriptionHarness([declaredAll, { ...declaredAll, id: 'other' }]);
     await at.live(minute);
-    at.restart({ ...at.ports, settings: { ...at.ports.settings, declared: [declaredAll] } });
+    at.restart({ ...at.context, settings: { ...at.context.settings, declared: [declaredAll] } });
     await at.live(2 * hour);
     expect(at.service.puts()).toHaveLength(2);
     expect(view(at)).toHaveLength(1);
@@ -113,7 +113,7 @@ describe('what is declared is kept', () => {
 
   it('is adopted as it is found where nothing differs but the address', async () => {
     await using at = await subscriptionHarness();
-    const token = at.held.token(at.ports.addresses.current('all', instant(0)));
+    const token = at.held.token(at.context.addresses.current('all', instant(0)));
     at.service.held.set('all', {
       subscription_type: 'product_ids', entity_ids: [3, 1, 2], change_types: [...changeTypes], callback_url: `${public_url}/${token}/`, status: 'active',
     }); // biome-ignore format: one row
@@ -125,7 +125,7 @@ describe('what is declared is kept', () => {
   it('is put where the public address has moved', async () => {
     await using at = await subscriptionHarness();
     await at.live(minute);
-    at.restart({ ...at.ports, settings: { ...at.ports.settings, public_url: 'https://new.example/x' } });
+    at.restart({ ...at.context, settings: { ...at.context.settings, public_url: 'https://new.example/x' } });
     await at.live(minute);
     expect(at.service.held.get('all')?.callback_url).toMatch(/^https:\/\/new\.example\/x\//);
     expect(at.noticed()).toEqual([]);

@@ -126,56 +126,36 @@ export class RecordTable extends RecordReads<Writes> {
       .where('due_reason', '=', 'retry')
       .where('due_at', '>', bound.at),
   );
-  readonly #setDue = this.db.change((bound: Bound<RecordKey & Planned>) =>
-    query.updateTable('_record').set(pick(bound, plan)).where(isRecord(bound)),
-  );
+  readonly #setDue = this.db.change((bound: Bound<RecordKey & Planned>) => updateOf(bound).set(pick(bound, plan)));
   readonly #postpone = this.db.change(({ resource, until }: Bound<{ resource: Resource; until: Instant }>) =>
     query.updateTable('_record').set({ due_at: until }).where('resource', '=', resource).where('due_at', '<', until),
   );
   readonly #reschedule = this.db.change((bound: Bound<RecordKey & Planned & { stale_at: Instant }>) =>
-    query
-      .updateTable('_record')
-      .set(pick(bound, [...plan, 'stale_at']))
-      .where(isRecord(bound)),
+    updateOf(bound).set(pick(bound, [...plan, 'stale_at'])),
   );
 
   readonly #fetched = this.db.change(markFetched);
   readonly #told = this.db.change((bound: Bound<RecordKey & Volatility & { told_at: Instant }>) =>
-    query
-      .updateTable('_record')
-      .set(pick(bound, ['told_at', 'shape', 'exposure']))
-      .where(isRecord(bound)),
+    updateOf(bound).set(pick(bound, ['told_at', 'shape', 'exposure'])),
   );
   readonly #failed = this.db.change(
     (bound: Bound<RecordKey & Planned & { failures: number; at: Instant; text: string }>) =>
-      query
-        .updateTable('_record')
-        .set(({ eb, fn }) => ({
-          failures: eb(fn<number>('max', ['failures', bound.failures]), '+', 1),
-          failed_at: bound.at,
-          failure: bound.text,
-          ...pick(bound, plan),
-        }))
-        .where(isRecord(bound)),
+      updateOf(bound).set(({ eb, fn }) => ({
+        failures: eb(fn<number>('max', ['failures', bound.failures]), '+', 1),
+        failed_at: bound.at,
+        failure: bound.text,
+        ...pick(bound, plan),
+      })),
   );
   readonly #astray = this.db.change((bound: Bound<RecordKey & { at: Instant }>) =>
-    query.updateTable('_record').set({ unanswered_at: bound.at, off_sale_at: null }).where(isRecord(bound)),
+    updateOf(bound).set({ unanswered_at: bound.at, off_sale_at: null }),
   );
   readonly #missing = this.db.change((bound: Bound<RecordKey & { at: Instant }>) =>
-    query
-      .updateTable('_record')
-      .set(({ fn }) => ({ off_sale_at: fn.coalesce('off_sale_at', bound.at) }))
-      .where(isRecord(bound)),
+    updateOf(bound).set(({ fn }) => ({ off_sale_at: fn.coalesce('off_sale_at', bound.at) })),
   );
-  readonly #forgetBody = this.db.change((bound: Bound<RecordKey>) =>
-    query.updateTable('_record').set({ body_hash: null }).where(isRecord(bound)),
-  );
+  readonly #forgetBody = this.db.change((bound: Bound<RecordKey>) => updateOf(bound).set({ body_hash: null }));
   readonly #forgetFailures = this.db.change((bound: Bound<RecordKey>) =>
-    query
-      .updateTable('_record')
-      .set({ failures: 0, failed_at: null, failure: null })
-      .where(isRecord(bound))
-      .where('failures', '>', 0),
+    updateOf(bound).set({ failures: 0, failed_at: null, failure: null }).where('failures', '>', 0),
   );
   #generation = 0;
 
@@ -360,6 +340,11 @@ function planned(key: RecordKey, { at, reason }: Due): Planned {
   return { due_at: at, due_reason: reason, lane: laneIndex(laneOf(key, reason)) };
 }
 
+/** Returns an update of one record; its values are not set yet. */
+function updateOf(bound: Bound<RecordKey>) {
+  return query.updateTable('_record').where(isRecord(bound));
+}
+
 /** `templates`: a JSON array of `RecordKind`. */
 type Templates = { templates: string };
 /** `ids`: a JSON array. */
@@ -512,30 +497,27 @@ type Fetched = RecordKey &
   Pick<Tables['_record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
 
 function markFetched(bound: Bound<Fetched>) {
-  return query
-    .updateTable('_record')
-    .set(({ eb, fn, ref }) => {
-      const changed_at = eb.case().when(bound.changed, '=', 1).then(bound.sent_at).else(ref('changed_at')).end();
-      return {
-        fetched_at: bound.sent_at,
-        changed_at,
-        body_hash: bound.body_hash,
-        stale_at: bound.stale_at,
-        fetched_reason: bound.reason,
-        failures: 0,
-        failed_at: null,
-        failure: null,
-        job_id: eb.case().when(askedSince(bound), '=', 1).then(ref('job_id')).else(null).end(),
-        off_sale_at: bound.off_sale_at,
-        unanswered_at: bound.unanswered_at,
-        shows: fn.coalesce(bound.shows, 'shows'),
-        times: fn.coalesce(bound.times, 'times'),
-        shape: fn.coalesce(bound.shape, 'shape'),
-        exposure: fn.coalesce(bound.exposure, 'exposure'),
-        ...dueUnlessNotified(eb, bound),
-      };
-    })
-    .where(isRecord(bound));
+  return updateOf(bound).set(({ eb, fn, ref }) => {
+    const changed_at = eb.case().when(bound.changed, '=', 1).then(bound.sent_at).else(ref('changed_at')).end();
+    return {
+      fetched_at: bound.sent_at,
+      changed_at,
+      body_hash: bound.body_hash,
+      stale_at: bound.stale_at,
+      fetched_reason: bound.reason,
+      failures: 0,
+      failed_at: null,
+      failure: null,
+      job_id: eb.case().when(askedSince(bound), '=', 1).then(ref('job_id')).else(null).end(),
+      off_sale_at: bound.off_sale_at,
+      unanswered_at: bound.unanswered_at,
+      shows: fn.coalesce(bound.shows, 'shows'),
+      times: fn.coalesce(bound.times, 'times'),
+      shape: fn.coalesce(bound.shape, 'shape'),
+      exposure: fn.coalesce(bound.exposure, 'exposure'),
+      ...dueUnlessNotified(eb, bound),
+    };
+  });
 }
 
 /** A job that waits for the record was requested after the request was sent: the answer is older than the question. */

@@ -28,7 +28,8 @@ import type { Sync } from '../records/context.ts';
 import type { Declarations } from './declared.ts';
 
 /** Everything that the work on subscriptions shares. It is made once and handed on whole. */
-export interface SubscriptionPorts extends Sync {
+export interface SubscriptionContext {
+  readonly sync: Sync;
   readonly service: Subscriptions;
   readonly addresses: CallbackAddresses;
   readonly settings: SubscriptionSettings;
@@ -93,12 +94,14 @@ const justReadMs = 60_000;
 /** A wanted subscription during one operation: what the mirror knows of it, and everything that is done to it. */
 export class OneSubscription {
   readonly wanted: WantedSubscription;
-  readonly #ports: SubscriptionPorts;
+  readonly #context: SubscriptionContext;
+  readonly #sync: Sync;
   readonly #signal: AbortSignal;
   readonly #id: string;
 
-  constructor(ports: SubscriptionPorts, wanted: WantedSubscription, signal: AbortSignal) {
-    this.#ports = ports;
+  constructor(context: SubscriptionContext, wanted: WantedSubscription, signal: AbortSignal) {
+    this.#context = context;
+    this.#sync = context.sync;
     this.wanted = wanted;
     this.#id = wanted.subscription_id;
     this.#signal = signal;
@@ -110,7 +113,7 @@ export class OneSubscription {
 
   /** Returns the subscription that the service is known to have; null: it was never asked. */
   held(): HeldSubscription | null {
-    return heldOf(this.row(), this.#epochs(), this.#ports.clock.now());
+    return heldOf(this.row(), this.#epochs(), this.#sync.clock.now());
   }
 
   /**
@@ -118,7 +121,7 @@ export class OneSubscription {
    * answer to the last PUT counts.
    */
   async read(): Promise<Unread | null> {
-    const { mirror, clock, chance } = this.#ports;
+    const { mirror, clock, chance } = this.#sync;
     const answer = await this.#ask();
     if (answer.kind === 'not-read') return answer;
     if (answer.kind !== 'read' && answer.kind !== 'missing' && answer.kind !== 'doubted') {
@@ -133,7 +136,7 @@ export class OneSubscription {
       const at = clock.now();
       const before = this.row()?.checked_at ?? at;
       if (answer.kind === 'read') {
-        pathAnswered(this.#ports, 'subscription', answer.sent_at);
+        pathAnswered(this.#sync, 'subscription', answer.sent_at);
         this.#table.learn(this.#id, this.#facts(answer.value));
         // The affected products are known now, so its gap can end.
         this.#table.cover(at);
@@ -179,7 +182,8 @@ export class OneSubscription {
    * just now; null: it was read, or need not be.
    */
   async step(unread: Unread | null): Promise<void> {
-    const { clock, settings, watch } = this.#ports;
+    const { clock } = this.#sync;
+    const { settings, watch } = this.#context;
     const row = this.row();
     if (row === null) return;
     const epochs = this.#epochs();
@@ -189,7 +193,7 @@ export class OneSubscription {
       can: this.can(),
       readable: isReadable(unread),
       put: row.put_hash === this.#hash(epoch) ? ('same' as const) : ('other' as const),
-      taken: isTaken(this.#ports, row),
+      taken: isTaken(this.#context, row),
     };
     const rotate_every = watch.mayPrune() ? settings.rotate_every : Number.POSITIVE_INFINITY;
     const step = subscriptionStep(this.wanted, this.held(), epochs, facts, { rotate_every, now: clock.now() });
@@ -207,12 +211,13 @@ export class OneSubscription {
    * that there is always only one subscription.
    */
   async put(reason: string): Promise<Attempt> {
-    const { mirror, clock, service, addresses, log } = this.#ports;
+    const { mirror, clock, log } = this.#sync;
+    const { service, addresses } = this.#context;
     const { wanted } = this;
     const before = this.row();
     const epoch = addresses.current(this.#id, clock.now());
     const callback_url = this.#url(epoch);
-    const takesOver = before !== null && isTaken(this.#ports, before);
+    const takesOver = before !== null && isTaken(this.#context, before);
     const outcome = await service.put({ ...wanted, callback_url }, this.#signal);
     // A request whose answer was lost may have taken effect.
     const mayCount = outcome.kind === 'read' || (outcome.kind === 'failed' && outcome.status === undefined);
@@ -234,7 +239,8 @@ export class OneSubscription {
    * the grace period. Finishes a rotation begun earlier. After a kill, the next step continues.
    */
   async rotate(): Promise<Attempt> {
-    const { addresses, clock, log } = this.#ports;
+    const { clock, log } = this.#sync;
+    const { addresses } = this.#context;
     if (newestOf(this.#epochs())?.announced_at !== null) {
       const epoch = addresses.begin(this.#id, clock.now());
       log.info({ subscription_id: this.#id, epoch }, 'callback address rotates: the receiver accepts the new one');
@@ -248,7 +254,8 @@ export class OneSubscription {
    * shows it.
    */
   async reactivate(): Promise<Attempt> {
-    const { mirror, clock, service, addresses, log } = this.#ports;
+    const { mirror, clock, log } = this.#sync;
+    const { service, addresses } = this.#context;
     const subscription_id = this.#id;
     const before = this.row();
     const epoch = addresses.current(this.#id, clock.now());
@@ -257,12 +264,12 @@ export class OneSubscription {
     const outcome = await service.reactivate(this.#id, callback_url, this.#signal);
     if (refuses('path', outcome)) {
       // If the subscription is known to exist, the path is missing.
-      if (outcome.kind === 'refused' || (held !== null && !isGone(held))) pathMissing(this.#ports, 'reactivate');
+      if (outcome.kind === 'refused' || (held !== null && !isGone(held))) pathMissing(this.#sync, 'reactivate');
       return this.put('repair');
     }
     if (outcome.kind !== 'read') return this.#fail(outcome);
     mirror.transaction(() => {
-      pathAnswered(this.#ports, 'reactivate', outcome.sent_at);
+      pathAnswered(this.#sync, 'reactivate', outcome.sent_at);
       this.#accepted(outcome.value, asKnown, epoch, before);
     });
     this.#announce(epoch);
@@ -274,33 +281,33 @@ export class OneSubscription {
 
   /** Returns the operations that the service allows. */
   can(): Subscriptions['can'] {
-    const { put, reactivate } = this.#ports.service.can;
+    const { put, reactivate } = this.#context.service.can;
     return { put, reactivate: reactivate && this.#isOffered('reactivate') };
   }
 
   get #table() {
-    return this.#ports.mirror.push.subscriptions;
+    return this.#sync.mirror.push.subscriptions;
   }
 
   #epochs(): EpochState[] {
-    return epochsOf(this.#ports, this.#id);
+    return epochsOf(this.#context, this.#id);
   }
 
   /** Returns whether the service has a path. One that is missing is requested again after a week, when it is needed. */
   #isOffered(path: OptionalPath): boolean {
-    const { mirror, clock } = this.#ports;
+    const { mirror, clock } = this.#sync;
     const { offers } = mirror.schedule;
     return offers.isOffered(path) || mayAskAgain(offers.find(path), clock.now());
   }
 
   /** Asks the service, unless it has no such read. `doubted`: it has none with this id, or no such read. */
   async #ask(): Promise<SubscriptionOutcome | { readonly kind: 'not-read' } | { readonly kind: 'doubted' }> {
-    const { settings, service } = this.#ports;
+    const { settings, service } = this.#context;
     if (!settings.reads || !this.#isOffered('subscription')) return { kind: 'not-read' };
     const outcome = await service.find(this.#id, this.#signal);
     if (!refuses('path', outcome)) return outcome;
     const put_at = this.row()?.put_at ?? null;
-    const meant = subscriptionRefused(this.#ports, outcome.kind === 'missing' ? 404 : 405, put_at);
+    const meant = subscriptionRefused(this.#sync, outcome.kind === 'missing' ? 404 : 405, put_at);
     if (meant === 'missing') return outcome;
     return meant === 'doubted' ? { kind: 'doubted' } : { kind: 'not-read' };
   }
@@ -309,7 +316,7 @@ export class OneSubscription {
   #facts({ status, type, change_types, entity_ids, callback_url }: SubscriptionAnswer) {
     const before = this.row()?.status ?? null;
     const known = before === null || before === 'missing' ? 'accepted' : before;
-    const at = this.#ports.clock.now();
+    const at = this.#sync.clock.now();
     return { status: status ?? known, type, change_types, entity_ids, ...this.#owner(callback_url), at };
   }
 
@@ -320,7 +327,7 @@ export class OneSubscription {
     epoch: number,
     before: StoredSubscription | null,
   ): void {
-    const { clock, chance } = this.#ports;
+    const { clock, chance } = this.#sync;
     const at = clock.now();
     this.#table.learn(this.#id, {
       status: answer.status ?? 'accepted',
@@ -344,7 +351,7 @@ export class OneSubscription {
 
   /** Records a failed attempt, and the earliest instant of the next one. */
   #fail(outcome: Failure): Attempt {
-    const { mirror, clock, chance, log } = this.#ports;
+    const { mirror, clock, chance, log } = this.#sync;
     const { kind } = outcome;
     const [message, at] = [failureText(outcome), clock.now()];
     mirror.transaction(() => {
@@ -362,7 +369,7 @@ export class OneSubscription {
    */
   async #readBefore(): Promise<void> {
     const row = this.row();
-    const ago = this.#ports.clock.now() - (row?.checked_at ?? 0);
+    const ago = this.#sync.clock.now() - (row?.checked_at ?? 0);
     if (row?.put_at != null && (ago < 0 || ago >= justReadMs)) await this.read();
   }
 
@@ -372,17 +379,18 @@ export class OneSubscription {
    */
   async #repair(action: 'reactivate' | 'put'): Promise<Attempt> {
     const failures = this.row()?.failures ?? 0;
-    const { result, message } = await this.#ports.selfTest(this.#signal);
+    const { result, message } = await this.#context.selfTest(this.#signal);
     if (afterSelfTest(result, failures) === 'wait') return this.#fail({ kind: 'self-test', message });
     const failed = { subscription_id: this.#id, words: message };
     if (result === 'failed')
-      this.#ports.log.warn(failed, 'self-test failed again: repairing the subscription all the same');
+      this.#sync.log.warn(failed, 'self-test failed again: repairing the subscription all the same');
     return action === 'put' ? this.put('repair') : this.reactivate();
   }
 
   /** Records that the service has this epoch's address. Older addresses are accepted for the grace period. */
   #announce(epoch: number): void {
-    const { addresses, clock, settings } = this.#ports;
+    const { clock } = this.#sync;
+    const { addresses, settings } = this.#context;
     // Repeating it must not extend the grace period of older addresses.
     if (this.#epochs().find((each) => each.epoch === epoch)?.announced_at == null)
       addresses.announced(this.#id, epoch, clock.now(), settings.grace);
@@ -396,7 +404,7 @@ export class OneSubscription {
 
   /** Returns our address of an epoch. It is sent to the service only, and never appears in a log, an error or a file. */
   #url(epoch: number): string {
-    return callbackUrl(this.#ports.settings.public_url, this.#ports.addresses.token(this.#id, epoch));
+    return callbackUrl(this.#context.settings.public_url, this.#context.addresses.token(this.#id, epoch));
   }
 
   /**
@@ -404,7 +412,8 @@ export class OneSubscription {
    * masked.
    */
   #owner(url: string | null): { readonly address: AddressOwner | null; readonly epoch: number | null } {
-    const { addresses, clock, settings } = this.#ports;
+    const { clock } = this.#sync;
+    const { addresses, settings } = this.#context;
     if (url === null || /[*…]/.test(url)) return { address: null, epoch: null };
     const path = url.replace(/[?#].*$/, '').replace(/\/+$/, '');
     const token = path.slice(path.lastIndexOf('/') + 1);
@@ -419,12 +428,12 @@ export class OneSubscription {
  * Returns whether the service calls an address that is not ours. If none of ours was ever announced, the address may be
  * ours under another master secret, or that of an earlier installation, and does not count as foreign.
  */
-export function isTaken(ports: SubscriptionPorts, { subscription_id, address }: StoredSubscription): boolean {
-  const announced = epochsOf(ports, subscription_id).some(({ announced_at }) => announced_at !== null);
-  return address === 'foreign' && announced && !ports.addresses.masterChanged();
+export function isTaken(context: SubscriptionContext, { subscription_id, address }: StoredSubscription): boolean {
+  const announced = epochsOf(context, subscription_id).some(({ announced_at }) => announced_at !== null);
+  return address === 'foreign' && announced && !context.addresses.masterChanged();
 }
 
-function epochsOf({ addresses }: SubscriptionPorts, id: string): EpochState[] {
+function epochsOf({ addresses }: SubscriptionContext, id: string): EpochState[] {
   return addresses.states().filter(({ subscription_id }) => subscription_id === id);
 }
 

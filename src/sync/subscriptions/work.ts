@@ -4,6 +4,7 @@ import { isReadDue, isWithinDay } from '../../domain/push/subscription-step.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SelfTestAnswer } from '../../upstream/self-test.ts';
+import type { Sync } from '../records/context.ts';
 import { type WantedSubscriptions, wantedSubscriptions } from './declared.ts';
 import {
   type Attempt,
@@ -11,7 +12,7 @@ import {
   isReadable,
   isTaken,
   OneSubscription,
-  type SubscriptionPorts,
+  type SubscriptionContext,
   type Unread,
 } from './one.ts';
 
@@ -49,19 +50,21 @@ const hourMs = 3_600_000;
 
 /** All work on subscriptions, for the daemon and for people. */
 export class SubscriptionWork {
-  readonly #ports: SubscriptionPorts;
+  readonly #context: SubscriptionContext;
+  readonly #sync: Sync;
   /** The wanted subscriptions since the declarations were last stored, at most an hour ago; null: since the start never. */
   #plan: (WantedSubscriptions & { readonly at: Instant }) | null = null;
   /** The end of the last operation: two on one subscription would invalidate each other's knowledge. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(ports: SubscriptionPorts) {
-    this.#ports = ports;
+  constructor(context: SubscriptionContext) {
+    this.#context = context;
+    this.#sync = context.sync;
   }
 
   /** Tests whether the receiver answers at its public address. */
   selfTest(signal: AbortSignal): Promise<SelfTestAnswer> {
-    return this.#ports.selfTest(signal);
+    return this.#context.selfTest(signal);
   }
 
   /**
@@ -71,7 +74,7 @@ export class SubscriptionWork {
   maintain(signal: AbortSignal): Promise<void> {
     return this.#inTurn(async () => {
       const plan = this.#plan;
-      const now = this.#ports.clock.now();
+      const now = this.#sync.clock.now();
       const upToDate = plan !== null && plan.waiting.length === 0 && now - plan.at < hourMs && now >= plan.at;
       try {
         for (const one of this.#each(upToDate ? plan.wanted : this.#declare(), signal)) {
@@ -109,7 +112,8 @@ export class SubscriptionWork {
   apply(run: 'now' | 'dry', signal: AbortSignal): Promise<Application[]> {
     return this.#inTurn(async () => {
       const applied: Application[] = [];
-      const { mirror, settings } = this.#ports;
+      const { mirror } = this.#sync;
+      const { settings } = this.#context;
       const wanted = run === 'dry' ? wantedSubscriptions(mirror, settings).wanted : this.#declare();
       for (const one of this.#each(wanted, signal)) applied.push(await (run === 'dry' ? preview(one) : apply(one)));
       if (run === 'now') this.#noteTaken();
@@ -145,12 +149,13 @@ export class SubscriptionWork {
   }
 
   #each(wanted: readonly WantedSubscription[], signal: AbortSignal): OneSubscription[] {
-    return wanted.map((each) => new OneSubscription(this.#ports, each, signal));
+    return wanted.map((each) => new OneSubscription(this.#context, each, signal));
   }
 
   /** Stores the wanted subscriptions, and logs those no longer declared. */
   #declare(): readonly WantedSubscription[] {
-    const { mirror, settings, clock, log } = this.#ports;
+    const { mirror, clock, log } = this.#sync;
+    const { settings } = this.#context;
     const plan = mirror.transaction(() => {
       const wanted = wantedSubscriptions(mirror, settings);
       for (const subscription_id of mirror.push.subscriptions.declare(wanted.wanted))
@@ -164,10 +169,10 @@ export class SubscriptionWork {
 
   /** Records whether the service has an address that is not ours, or had one in the last day. */
   #noteTaken(): void {
-    const { mirror, clock, log } = this.#ports;
+    const { mirror, clock, log } = this.#sync;
     const now = clock.now();
     const rows = mirror.push.subscriptions.all().filter(({ declared_id }) => declared_id !== null);
-    const taken = rows.filter((row) => isTaken(this.#ports, row) || isWithinDay(row.wrested_at, now));
+    const taken = rows.filter((row) => isTaken(this.#context, row) || isWithinDay(row.wrested_at, now));
     const failed = taken.length === 0 ? null : { affected: taken.length };
     if (mirror.status.outcomes.note('subscription-address', now, failed) === 'new') {
       const subscriptions = taken.map(({ subscription_id }) => subscription_id);
