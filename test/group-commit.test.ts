@@ -1,11 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { GroupCommit } from '../src/sqlite/group-commit.ts';
+import { systemClock } from '../src/clock.ts';
+import { anyNumber, GroupCommit } from '../src/sqlite/group-commit.ts';
 
 describe('a group commit', () => {
   it('stores what comes alone at the end of its own turn', async () => {
     const groups: string[][] = [];
-    const together = new GroupCommit<string>({ store: (items) => groups.push([...items]) });
+    const together = given<string>((items) => groups.push([...items]));
     const added = together.add('a');
     expect(groups).toEqual([]);
     await setImmediate();
@@ -15,7 +16,7 @@ describe('a group commit', () => {
 
   it('takes in what further turns bring, but does not wait for ever', async () => {
     const groups: number[] = [];
-    const together = new GroupCommit<number>({ store: (items) => groups.push(items.length) });
+    const together = given<number>((items) => groups.push(items.length));
     const added: Promise<void>[] = [];
     for (let turn = 0; turn < 12; turn += 1) {
       added.push(together.add(turn), together.add(turn));
@@ -30,11 +31,9 @@ describe('a group commit', () => {
   it('fails for all of a group, and only for them; nothing that is added meanwhile is lost', async () => {
     const stored: string[] = [];
     let full = true;
-    const together = new GroupCommit<string>({
-      store: (items) => {
-        if (full) throw new Error('the disk is full');
-        stored.push(...items);
-      },
+    const together = given<string>((items) => {
+      if (full) throw new Error('the disk is full');
+      stored.push(...items);
     });
     const first = [together.add('a'), together.add('b')];
     const late = Promise.allSettled(first).then(() => {
@@ -47,11 +46,11 @@ describe('a group commit', () => {
   });
 
   it('is tried again as long as it should be: what comes meanwhile joins it, and is told that it is late', async () => {
-    const { stored, late, again, groups, disk } = fullDisk({ waiting: 3, together: 2 });
-    const added = ['a', 'b'].map((item) => groups.add(item));
+    const { stored, late, again, groups, add, disk } = fullDisk({ waiting: 3, together: 2 });
+    const added = ['a', 'b'].map(add);
     groups.flush();
     expect(late).toEqual(['a', 'b']);
-    added.push(...['c', 'd'].map((item) => groups.add(item)));
+    added.push(...['c', 'd'].map(add));
     expect({ stored, late }).toEqual({ stored: [], late: ['a', 'b', 'c', 'd'] });
     disk.full = false;
     again();
@@ -61,8 +60,8 @@ describe('a group commit', () => {
   });
 
   it('is given up by its end, and one that was given up leaves nothing waiting', async () => {
-    const { stored, groups, disk } = fullDisk({ waiting: 9, together: 2 });
-    const added = ['a', 'b', 'c'].map((item) => groups.add(item));
+    const { stored, groups, add, disk } = fullDisk({ waiting: 9, together: 2 });
+    const added = ['a', 'b', 'c'].map(add);
     groups.flush();
     groups.close();
     expect((await Promise.allSettled(added)).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
@@ -72,21 +71,21 @@ describe('a group commit', () => {
   });
 });
 
-/** A group commit on a disk that is full, with both of its timers in hand. */
-function fullDisk(mostLate: { waiting: number; together: number }) {
+function given<Item>(store: (items: readonly Item[]) => void): GroupCommit<Item> {
+  return new GroupCommit(systemClock.monotonic, store, { tryAgain: () => null, most: anyNumber });
+}
+
+/** A group commit on a disk that is full, with its timer in hand. */
+function fullDisk(most: { waiting: number; together: number }) {
   const stored: string[][] = [];
   const late: string[] = [];
   const disk = { full: true };
-  const [retry, pause] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const groups = new GroupCommit<string>({
-    store: (items) => {
-      if (disk.full) throw new Error('the disk is full');
-      stored.push([...items]);
-    },
-    tryAgain: () => retry.promise,
-    soon: () => pause.promise,
-    late: (item) => late.push(item),
-    mostLate,
-  });
-  return { stored, late, disk, groups, again: retry.resolve, soon: pause.resolve };
+  const retry = Promise.withResolvers<void>();
+  const store = (items: readonly string[]) => {
+    if (disk.full) throw new Error('the disk is full');
+    stored.push([...items]);
+  };
+  const groups = new GroupCommit<string>(systemClock.monotonic, store, { tryAgain: () => retry.promise, most });
+  const add = (item: string) => groups.add(item, { late: () => late.push(item) });
+  return { stored, late, disk, groups, add, again: retry.resolve };
 }

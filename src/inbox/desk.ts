@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../log.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
-import { GroupCommit } from '../sqlite/group-commit.ts';
+import { anyNumber, GroupCommit } from '../sqlite/group-commit.ts';
 import type { Refused } from './admission.ts';
 import { InboxFull } from './byte-budget.ts';
 import type { Deliveries } from './deliveries.ts';
@@ -34,15 +34,13 @@ export class InboxDesk implements Desk {
   constructor(deliveries: Pick<Deliveries, 'store'>, clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
-    this.#commits = new GroupCommit({
-      store: (group) => {
-        deliveries.store(group);
-        if (this.#failing) log.info('deliveries are stored again');
-        this.#failing = false;
-      },
-      tryAgain: (error, waited_ms) => this.#wait(error, waited_ms),
-      monotonic: clock.monotonic,
-    });
+    const store = (group: readonly Received[]) => {
+      deliveries.store(group);
+      if (this.#failing) log.info('deliveries are stored again');
+      this.#failing = false;
+    };
+    const tryAgain = (error: unknown, waited_ms: number) => this.#wait(error, waited_ms);
+    this.#commits = new GroupCommit(clock.monotonic, store, { tryAgain, most: anyNumber });
   }
 
   keep(delivery: Received): Promise<void> {

@@ -1,24 +1,21 @@
-/** Waits before a group is attempted again; null: the group is given up. */
-export type TryAgain = (error: unknown, waited_ms: number) => Promise<void> | null;
+/** What a group does that cannot be stored. */
+export interface CommitPatience {
+  /** Waits before the group is attempted again; null: it is given up. */
+  tryAgain(error: unknown, waited_ms: number): Promise<void> | null;
+  /** Of what waits meanwhile: beyond `waiting` the oldest is given up; up to `together` is stored at once when it continues. */
+  readonly most: { readonly waiting: number; readonly together: number };
+}
 
-export interface GroupCommitOptions<Item> {
-  /** Stores all of them in one transaction, or none. */
-  store(items: readonly Item[]): void;
-  /** Absent: nothing is attempted again. */
-  readonly tryAgain?: TryAgain;
-  readonly monotonic?: () => number;
-  /** Waits for items added `soon`, so that others can join them: a wait for the disk also delays the answers of others. */
-  soon?(): Promise<void>;
-  /** Called for each item that is not stored at the first attempt. */
-  late?(item: Item): void;
-  /**
-   * Limit of late items: beyond `waiting` the oldest are given up; up to `together` are stored at once when it continues.
-   */
-  readonly mostLate?: { readonly waiting: number; readonly together: number };
+interface Waits {
+  /** Waits so that others can join: a wait for the disk also delays the answers of others. Absent: a turn of the event loop. */
+  readonly pause?: (() => Promise<void>) | undefined;
+  /** Called if the item is not stored at the first attempt. */
+  readonly late?: (() => void) | undefined;
 }
 
 interface Waiting<Item> {
   readonly item: Item;
+  readonly late: Waits['late'];
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
@@ -31,7 +28,8 @@ const furtherTurns = 2;
  * not too many of them should wait together.
  */
 const slowMs = 50;
-const noBounds = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };
+/** Without limits. */
+export const anyNumber = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };
 
 /**
  * Hands over to `store` what came together. No timer, which would slow down every single item: whatever arrived while the
@@ -39,7 +37,9 @@ const noBounds = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_
  * disk a group waits longer, but never longer than the last commit took. What comes while a group is tried again joins it.
  */
 export class GroupCommit<Item> {
-  readonly #options: GroupCommitOptions<Item>;
+  readonly #monotonic: () => number;
+  readonly #store: (items: readonly Item[]) => void;
+  readonly #patience: CommitPatience;
   #waiting: Waiting<Item>[] = [];
   #gathering = false;
   /** Since when it is tried again; null: it is not. */
@@ -47,17 +47,20 @@ export class GroupCommit<Item> {
   #closed = false;
   #last_took_ms = 0;
 
-  constructor(options: GroupCommitOptions<Item>) {
-    this.#options = options;
+  /** `store` stores all of them in one transaction, or none. */
+  constructor(monotonic: () => number, store: (items: readonly Item[]) => void, patience: CommitPatience) {
+    this.#monotonic = monotonic;
+    this.#store = store;
+    this.#patience = patience;
   }
 
-  /** Resolves when the item is stored; rejects with what `store` threw where it is given up. `soon`: nobody waits for it. */
-  add(item: Item, when: 'now' | 'soon' = 'now'): Promise<void> {
+  /** Resolves when the item is stored; rejects with what `store` threw where it is given up. */
+  add(item: Item, { pause, late }: Waits = {}): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#waiting.push({ item, resolve, reject });
-    if (this.#behind === null) this.#begin(when);
+    this.#waiting.push({ item, late, resolve, reject });
+    if (this.#behind === null) this.#begin(pause);
     else {
-      this.#options.late?.(item);
+      late?.();
       this.#giveUpOldest(this.#behind.error);
     }
     return promise;
@@ -74,10 +77,9 @@ export class GroupCommit<Item> {
     while (this.#waiting.length > 0) this.#commit();
   }
 
-  #begin(when: 'now' | 'soon'): void {
-    const { soon } = this.#options;
-    if (when === 'soon' && soon !== undefined) {
-      if (this.#waiting.length === 1) void soon().then(() => this.flush());
+  #begin(pause: Waits['pause']): void {
+    if (pause !== undefined) {
+      if (this.#waiting.length === 1) void pause().then(() => this.flush());
     } else if (!this.#gathering) {
       this.#gathering = true;
       const began = this.#monotonic();
@@ -94,12 +96,12 @@ export class GroupCommit<Item> {
   }
 
   #commit(): void {
-    const { together } = this.#mostLate();
+    const { together } = this.#patience.most;
     const group = this.#waiting.slice(0, this.#behind === null ? this.#waiting.length : together);
     if (group.length === 0) return;
     const began = this.#monotonic();
     try {
-      this.#options.store(group.map(({ item }) => item));
+      this.#store(group.map(({ item }) => item));
     } catch (error) {
       this.#failed(group, error);
       return;
@@ -112,9 +114,8 @@ export class GroupCommit<Item> {
   }
 
   #failed(group: readonly Waiting<Item>[], error: unknown): void {
-    const { tryAgain, late } = this.#options;
     const since = this.#behind?.since ?? this.#monotonic();
-    const later = this.#closed ? null : (tryAgain?.(error, this.#monotonic() - since) ?? null);
+    const later = this.#closed ? null : this.#patience.tryAgain(error, this.#monotonic() - since);
     if (later === null) {
       this.#waiting = this.#waiting.slice(group.length);
       this.#behind = null;
@@ -124,21 +125,13 @@ export class GroupCommit<Item> {
     }
     const isNew = this.#behind === null;
     this.#behind = { since, error };
-    if (isNew) for (const { item } of group) late?.(item);
+    if (isNew) for (const { late } of group) late?.();
     this.#giveUpOldest(error);
     void later.then(() => this.#commit());
   }
 
   #giveUpOldest(error: unknown): void {
-    const tooMany = this.#waiting.length - this.#mostLate().waiting;
+    const tooMany = this.#waiting.length - this.#patience.most.waiting;
     for (const { reject } of this.#waiting.splice(0, tooMany)) reject(error);
-  }
-
-  #mostLate() {
-    return this.#options.mostLate ?? noBounds;
-  }
-
-  #monotonic(): number {
-    return this.#options.monotonic?.() ?? 0;
   }
 }

@@ -7,7 +7,7 @@ import type { Resource } from '../domain/schedule/resources.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import { refreshAvailability } from './reads/availability.ts';
 import { refreshCheckoutInformation } from './reads/checkout-information.ts';
-import { commitTogether } from './reads/commit.ts';
+import { CommitTogether } from './reads/commit.ts';
 import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
 import { walkExperiences } from './reads/walk-experiences.ts';
@@ -110,7 +110,7 @@ class SyncCycle {
   readonly #over = Promise.withResolvers<void>();
   readonly #sources: readonly Source[];
   /** Stores answers together, so that several share one wait for the disk. Meanwhile their workers are free. */
-  readonly #together: ReturnType<typeof commitTogether>;
+  readonly #together: CommitTogether;
   /** The number of answers that wait to be stored, and the number of those that change the mirror. */
   #waiting = 0;
   #changing = 0;
@@ -129,7 +129,7 @@ class SyncCycle {
     this.#mayBulk = mayBulk;
     this.#ended = AbortSignal.any([signal, this.#stop.signal]);
     this.#sources = sourcesOf(sync, job_id);
-    this.#together = commitTogether(sync, 'reject');
+    this.#together = new CommitTogether(sync, 'reject');
     this.#told_at = sync.clock.monotonic();
     this.#ended_jobs_at = this.#told_at;
   }

@@ -1,7 +1,7 @@
 import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
-import { type CommitTogether, commitTogether } from '../reads/commit.ts';
+import { CommitTogether } from '../reads/commit.ts';
 import { ReadLane, type Sync } from '../records/context.ts';
 import { LiveCall, type LiveResult, type SharedCall, unanswered, type WaitLimits } from './live-call.ts';
 import { readLive } from './live-read.ts';
@@ -22,7 +22,7 @@ export class SharedReads<Found> implements AsyncDisposable {
 
   constructor(sync: Sync, limiter: Limiter) {
     this.#sync = sync;
-    this.#together = commitTogether(sync);
+    this.#together = new CommitTogether(sync);
     this.#lane = new ReadLane(sync, 'checkout', this.#together.commit);
     this.#limiter = limiter;
   }

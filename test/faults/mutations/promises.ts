@@ -586,7 +586,7 @@ const kept: readonly Kept[] = [
     tests: ['inbox/storing', 'group-commit', 'snapshot', 'inbox/deliveries', 'fault'],
     lines: {
       Deliveries: { 'if (cause instanceof SyncFailed) this.#broken = cause;': '' },
-      'GroupCommit.#failed': { 'if (isNew) for (const { item } of group) late?.(item);': '' },
+      'GroupCommit.#failed': { 'if (isNew) for (const { late } of group) late?.();': '' },
       publishCopy: { 'for (const each of [temporary, `${temporary}-journal`]) rmSync(each, { force: true });': '' },
     },
   },
