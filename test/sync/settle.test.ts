@@ -66,3 +66,28 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
   });
 });
+
+it('a read that a change of another product of the venue brought forward counts as its cost', async () => {
+  await using at = await filledHarness({ products: 20, lean: true });
+  const { sync } = at.daemon;
+  const { mirror } = sync;
+  const of = (product_id: number) => {
+    const record = mirror.schedule.records.find({ resource: 'availability', edition: 'EUR', part: 0, product_id });
+    const product = mirror.catalogue.products.find(product_id);
+    return record?.fetched_at == null || product === null ? [] : [{ record, product }];
+  };
+  const venueOf = ({ record }: { record: { product_id: number } }) =>
+    mirror.schedule.siblings.groupsOf(record.product_id).venue;
+  const known = Map.groupBy(mirror.catalogue.products.ids().flatMap(of), venueOf);
+  const [first, second] = [...known].find(([venue, some]) => venue !== null && some.length > 1)?.[1] ?? [];
+  if (first === undefined || second === undefined) throw new Error('no two products of a venue');
+  const sent_at = instant(at.clock.now() + hour);
+  const read = { sent_at, body_hash: null, cadence: 6 * hour };
+  const early = { ...second.record, due_reason: 'likely-changed' } as const;
+  mirror.transaction(() => {
+    settleStored(sync, first.record, { ...read, changed: true, product: first.product });
+    expect(sync.siblings.takeSpent(sent_at)).toBe(0);
+    settleStored(sync, early, { ...read, changed: false, product: second.product, current: early });
+  });
+  expect(sync.siblings.takeSpent(sent_at + hour)).toBeGreaterThan(0);
+});

@@ -16,7 +16,7 @@ interface AnsweredRead {
   readonly changed: boolean;
   readonly cadence: number;
   /** The product, if extra calls may be made for it. */
-  readonly worth?: KnownProduct;
+  readonly product?: KnownProduct;
 }
 
 /**
@@ -51,11 +51,11 @@ export function noteSiblings(sync: Sync, record: RecordFacts, read: AnsweredRead
 }
 
 /** Counts a read that was made before the record alone was worth one. */
-function countEarly(sync: Sync, record: RecordFacts, { sent_at, cadence, worth }: AnsweredRead): void {
+function countEarly(sync: Sync, record: RecordFacts, { sent_at, cadence, product }: AnsweredRead): void {
   const fetched_at = instant(record.fetched_at ?? 0);
-  if (worth === undefined || record.due_reason !== 'likely-changed' || siblingJump(sync, record, fetched_at) === 0)
+  if (product === undefined || record.due_reason !== 'likely-changed' || siblingJump(sync, record, fetched_at) === 0)
     return;
-  const alone = dueAfterRead(sync, record, { fetched_at, cadence, product: worth }, believed(record), 0);
+  const alone = dueAfterRead(sync, record, { fetched_at, cadence, product }, believed(record), 0);
   sync.siblings.readEarly(sent_at - fetched_at, alone.at - fetched_at);
 }
 
