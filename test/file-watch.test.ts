@@ -70,6 +70,22 @@ it('a file too large for the start is checked beside the daemon: a finding, and 
   await (await openMirroring(testMachine({ log }), loaded))[Symbol.asyncDispose]();
 });
 
+it('damage is that of the file whose page it was, whatever work has met it', async () => {
+  using directory = temporaryDirectory();
+  const loaded = testConfig(directory.path, 'http://127.0.0.1:1');
+  const machine = testMachine({ log: testLog('silent').log });
+  await (await openMirroring(machine, loaded))[Symbol.asyncDispose]();
+  await using mirroring = await openMirroring(machine, loaded);
+  const { files, mirror } = mirroring;
+  damage(loaded.config.mirror.path);
+  try {
+    mirror.catalogue.images.unconfirmed(instant(1));
+  } catch (error) {
+    files.noteDamage('inbox', error);
+  }
+  expect([files.isWell('mirror'), files.isWell('inbox')]).toEqual([false, true]);
+});
+
 it('a start knows when the files were last gone through where the last process ended in order, and only then', async () => {
   using directory = temporaryDirectory();
   const loaded = testConfig(directory.path, 'http://127.0.0.1:1');

@@ -39,7 +39,7 @@ export interface FileWatch extends Disposable {
   look(): void;
   /** Returns whether the file can be used: it is neither lost nor damaged. */
   isWell(name: Name): boolean;
-  /** Records an error of SQLite about a damaged page. Returns whether it was one. */
+  /** Records an error of SQLite about a damaged page, of the file that it names, else of this one. Returns whether it was one. */
   noteDamage(name: Name, error: unknown): boolean;
   /** Checks quickly the files that the start had no time to check. */
   checkSkipped(signal: AbortSignal): Promise<void>;
@@ -129,7 +129,8 @@ export function watchFiles(
     isWell: (name) => !lost.has(name) && !damage.has(name),
     noteDamage: (name, error) => {
       if (!isDamage(error)) return false;
-      found(name, (error as Error).message);
+      const { path, message } = error as Error & { readonly path?: string };
+      found(names.find((each) => paths[each] === path) ?? name, message);
       return true;
     },
     checkSkipped: async (signal) => {

@@ -11,6 +11,7 @@ import {
   sql,
 } from 'kysely';
 import type { Database } from './database-file.ts';
+import { isDamage } from './fault.ts';
 import { withinQuota } from './quota.ts';
 
 export { type Compilable, type Expression, type ExpressionBuilder, type Generated, type RawBuilder, sql } from 'kysely';
@@ -160,7 +161,7 @@ export function writesTo(db: Database): Writes {
         run: (...bound) => {
           open();
           const { statement, values } = prepared();
-          return statement.run(values(bound));
+          return inFile(statement, () => statement.run(values(bound)));
         },
       };
     },
@@ -170,12 +171,12 @@ export function writesTo(db: Database): Writes {
         get: (...bound) => {
           open();
           const { statement, values } = prepared();
-          return statement.get(values(bound)) as never;
+          return inFile(statement, () => statement.get(values(bound))) as never;
         },
         all: (...bound) => {
           open();
           const { statement, values } = prepared();
-          return statement.all(values(bound)) as never;
+          return inFile(statement, () => statement.all(values(bound))) as never;
         },
       };
     },
@@ -193,17 +194,27 @@ function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values
   return {
     get: (...bound) => {
       const { statement, values } = prepared();
-      return statement.get(values(bound)) as Row | undefined;
+      return inFile(statement, () => statement.get(values(bound))) as Row | undefined;
     },
     all: (...bound) => {
       const { statement, values } = prepared();
-      return statement.all(values(bound)) as Row[];
+      return inFile(statement, () => statement.all(values(bound))) as Row[];
     },
     iterate: (...bound) => {
       const { statement, values } = prepared();
       return statement.iterate(values(bound)) as IterableIterator<Row>;
     },
   };
+}
+
+/** SQLite's error does not name its file, and who catches it may work on two. */
+function inFile<Result>({ database }: Prepared['statement'], work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (isDamage(error)) Object.assign(error as Error, { path: database.name });
+    throw error;
+  }
 }
 
 function atOnce(prepare: () => Prepared): () => Prepared {
