@@ -2,7 +2,8 @@ import { wallClock } from '../domain/time/wall-clock.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, runSyncCycle } from '../sync/engine.ts';
 import { surveyDueAt } from '../sync/records/call-value.ts';
-import type { SubscriptionWork } from '../sync/subscriptions/work.ts';
+import type { Sync } from '../sync/records/context.ts';
+import { declare, type SubscriptionWork } from '../sync/subscriptions/work.ts';
 import type { Daemon } from './context.ts';
 import { witnessFeed } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
@@ -56,7 +57,7 @@ export function jobsOf(daemon: Daemon): Job[] {
       ? []
       : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: () => copying.copy() }]),
     { name: 'check-flood', every: minute, needs: writes, ...reactsOnly, run: async () => floods() },
-    subscriptionsJob(work),
+    subscriptionsJob(work, sync),
     {
       name: 'chores',
       every: minute,
@@ -213,9 +214,9 @@ function backupJob({ config, backups }: Daemon): Job[] {
 
 /**
  * Returns the job that keeps the service's subscriptions as declared. `work` null: none is declared, or nothing is
- * received.
+ * received, so that none counts as declared any more.
  */
-export function subscriptionsJob(work: SubscriptionWork | null): Job {
+export function subscriptionsJob(work: SubscriptionWork | null, sync: Sync): Job {
   return {
     name: 'subscriptions',
     every: minute,
@@ -225,7 +226,7 @@ export function subscriptionsJob(work: SubscriptionWork | null): Job {
     // interrupted.
     at_start: true,
     asks_service: true,
-    run: async (signal) => work?.maintain(signal),
+    run: async (signal) => (work === null ? sync.mirror.transaction(() => declare(sync, [])) : work.maintain(signal)),
   };
 }
 

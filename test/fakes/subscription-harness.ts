@@ -120,7 +120,7 @@ export async function subscriptionHarness(
   const failures: unknown[] = [];
   function start(over: SubscriptionContext) {
     const started = new SubscriptionWork(over);
-    const job = subscriptionsJob(started);
+    const job = subscriptionsJob(started, over.sync);
     const failed = (error: unknown) => failures.push(error);
     return { work: started, schedule: testSchedule([job], { clock, signal: never, failed }) };
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
 import { instant } from '../../src/clock.ts';
+import { subscriptionsJob } from '../../src/daemon/jobs.ts';
 import { changeTypes } from '../../src/domain/push/subscription.ts';
 import {
   declaredAll,
@@ -108,7 +109,15 @@ describe('what is declared is kept', () => {
     expect(at.service.puts()).toHaveLength(2);
     expect(view(at)).toHaveLength(1);
     expect(row(at, 'other')).toMatchObject({ declared_id: null });
-    expect(at.log.lines().filter(({ msg }) => String(msg).includes('no longer declared'))).toHaveLength(1);
+    const told = () => at.log.lines().filter(({ msg }) => String(msg).includes('no longer declared'));
+    expect(told()).toHaveLength(1);
+    const { sync } = at.context;
+    expect(sync.mirror.push.subscriptions.coveredBy('all')).not.toEqual([]);
+    // The last one: nothing is left that keeps any.
+    await subscriptionsJob(null, sync).run(AbortSignal.abort());
+    expect(row(at, 'all')).toMatchObject({ declared_id: null });
+    expect(sync.mirror.push.subscriptions.coveredBy('all')).toEqual([]);
+    expect(told()).toHaveLength(2);
   });
 
   it('is adopted as it is found where nothing differs but the address', async () => {

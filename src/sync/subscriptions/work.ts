@@ -152,15 +152,12 @@ export class SubscriptionWork {
     return wanted.map((each) => new OneSubscription(this.#context, each, signal));
   }
 
-  /** Stores the wanted subscriptions, and logs those no longer declared. */
+  /** Stores the wanted subscriptions. */
   #declare(): readonly WantedSubscription[] {
-    const { mirror, clock, log } = this.#sync;
-    const { settings } = this.#context;
+    const { mirror, clock } = this.#sync;
     const plan = mirror.transaction(() => {
-      const wanted = wantedSubscriptions(mirror, settings);
-      for (const subscription_id of mirror.push.subscriptions.declare(wanted.wanted))
-        log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
-      mirror.push.subscriptions.cover(clock.now());
+      const wanted = wantedSubscriptions(mirror, this.#context.settings);
+      declare(this.#sync, wanted.wanted);
       return wanted;
     });
     this.#plan = { ...plan, at: clock.now() };
@@ -179,6 +176,16 @@ export class SubscriptionWork {
       log.error({ subscriptions }, 'a subscription has an address that is not ours: catalogued subscription list');
     }
   }
+}
+
+/**
+ * Stores which subscriptions are kept working, and which products they cover: none where nothing keeps any. Logs those
+ * that no longer are. Called in a transaction.
+ */
+export function declare({ mirror, clock, log }: Sync, wanted: readonly WantedSubscription[]): void {
+  for (const subscription_id of mirror.push.subscriptions.declare(wanted))
+    log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
+  mirror.push.subscriptions.cover(clock.now());
 }
 
 const done = { done: true, message: null };
