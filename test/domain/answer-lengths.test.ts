@@ -53,20 +53,18 @@ describe('an answer that ends before what was asked for', () => {
 });
 
 describe('an end that an answer gives', () => {
-  const ends = (to: number, end: number) => answer(to, end);
-
   it('is believed no more after three answers that name dates after it', () => {
     const lengths = answerLengths();
     lengths.coveredTo(asked, answer(31));
-    expect(lengths.coveredTo(asked, ends(12, 1))).toBe(date(1));
-    expect(lengths.coveredTo(asked, ends(20, 1))).toBe(date(1));
-    expect(lengths.coveredTo(asked, ends(9, 1))).toBe(asked.to);
+    expect(lengths.coveredTo(asked, answer(12, 1))).toBe(date(1));
+    expect(lengths.coveredTo(asked, answer(20, 1))).toBe(date(1));
+    expect(lengths.coveredTo(asked, answer(9, 1))).toBe(asked.to);
     expect(lengths.coveredTo(asked, of(null, date(1)))).toBe(asked.to);
   });
 
   it('is believed for as long as no date after it is named', () => {
     const lengths = answerLengths();
-    for (let each = 0; each < 10; each += 1) expect(lengths.coveredTo(asked, ends(1, 1))).toBe(date(1));
+    for (let each = 0; each < 10; each += 1) expect(lengths.coveredTo(asked, answer(1, 1))).toBe(date(1));
   });
 
   it('is told once three windows in a row are answered by less than a quarter, and again when one is whole', () => {

@@ -231,7 +231,7 @@ describe('whatever happens, and however the clock jumps,', () => {
 });
 
 describe('a turn', () => {
-  const budgetOf = (rate: number): Budget => ({ ...startBudget(rate, now), rate });
+  const budgetOf = (rate: number) => ({ ...startBudget(rate, now), rate });
 
   test('comes alone at ten calls a second or fewer', () => {
     expect(burst(budgetOf(10), 4)).toBe(1);

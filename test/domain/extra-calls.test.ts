@@ -6,7 +6,7 @@ import { afterAnswer, afterThrottle } from '../../src/domain/budget/outcomes.ts'
 const hour = 3_600_000;
 const now = Date.parse('2026-10-10T12:00:00Z');
 const limits = { share: 0.25, times: 5 };
-const pressed = (pressed_at: number): Budget => ({ ...startBudget(10, now), pressed_at });
+const pressed = (pressed_at: number) => ({ ...startBudget(10, now), pressed_at });
 
 describe('extra calls', () => {
   it('fill up what the promises need to a share of the rate, or so many times what they need, whichever is less', () => {

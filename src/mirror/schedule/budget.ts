@@ -40,7 +40,7 @@ export interface InterestScale {
   readonly split?: readonly number[];
 }
 
-/** The reported views that it is computed from. */
+/** Views that storefronts reported, of all products. */
 export interface ReportedViews {
   /** Number of reported views, and of the products that they were of. */
   readonly views: number;
@@ -49,6 +49,7 @@ export interface ReportedViews {
   readonly greatest: number;
 }
 
+/** The interest in all products as it was last surveyed. */
 export interface SurveyedInterest extends InterestScale, ReportedViews {}
 
 /** State of the limiter and the demand for extra calls, stored so that a restart keeps both. */
