@@ -50,7 +50,7 @@ export function explainCommand(io: Io): Command {
       if (found === null) throw notMirrored(product_id);
       if (options.date !== undefined) {
         refuseDates(facts, { date: options.date }, { history_ms: config.retention.changes });
-        const told = explainDate(mirror, found, options.date);
+        const told = explainDate(mirror, product_id, options.date, found.claims);
         io.stdout.write(
           options.json
             ? `${JSON.stringify(told, null, 2)}\n`
@@ -68,7 +68,7 @@ export function explainCommand(io: Io): Command {
 
 function render(found: Explanation, now: number, width: number): string {
   const { records, closures } = found;
-  const facts = [['Product', `${found.product_id}  ${titleOf(found)}`], ...explainedFacts(found, now)];
+  const facts = [['Product', `${found.product_id}  ${titleOf(found.title)}`], ...explainedFacts(found, now)];
   const failing = records.filter(({ failure }) => failure !== null);
   const closed = closures.map((closure) => closureCells(closure, now));
   return `${[
@@ -97,7 +97,7 @@ function renderDate(told: DateExplanation, title: string | null, at: number, wid
       `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
   );
   const lines = [
-    `Product ${product_id}  ${titleOf({ title })}`,
+    `Product ${product_id}  ${titleOf(title)}`,
     ...(shown.length === 0 ? [`Nothing is known about ${date}: it is in the past, or has never been read.`] : shown),
   ];
   lines.push(...claimTexts(claims, at));

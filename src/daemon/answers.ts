@@ -157,9 +157,7 @@ export function answersOf(
       'GET /v1/plan': () => makePlan(sync),
       'GET /v1/explain/{id}': ({ path: { id }, query: { date } }) => {
         const found = explainProduct(sync, id);
-        return date === undefined
-          ? found
-          : explainDate(facts, found ?? { product_id: id, claims: [] }, withinReach(date));
+        return date === undefined ? found : explainDate(facts, id, withinReach(date), found?.claims);
       },
       'GET /v1/rows': ({ query }, signal) => {
         // Before it is read: the copy is as the mirror was then, or newer.

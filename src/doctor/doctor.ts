@@ -199,7 +199,7 @@ function disk(path: string, state_dir: string): Check {
   const needed = Math.max(
     ...directories.map((each) => {
       const { blocks, bsize } = statfsSync(each);
-      return lowBelow({ size_bytes: blocks * bsize }, walSizeOf(path));
+      return lowBelow(blocks * bsize, walSizeOf(path));
     }),
   );
   const found = `${Math.floor(free / megabyte)} MiB free`;

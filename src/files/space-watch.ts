@@ -69,7 +69,7 @@ export class SpaceWatch {
     return names.map((of, index) => {
       const path = dirname(this.#files[of].path);
       const space = this.#spaceOf(path);
-      const low_below_bytes = lowBelow(space, walSizeOf(this.#files[of].path));
+      const low_below_bytes = lowBelow(space.size_bytes, walSizeOf(this.#files[of].path));
       const low = isLow(space, low_below_bytes, before?.[index]?.low === 1) ? 1 : 0;
       return { of, path, free_bytes: space.free_bytes, low_below_bytes, low };
     });

@@ -1,5 +1,5 @@
 import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
-import type { WantedSubscription } from '../domain/push/subscription.ts';
+import type { SubscriptionContent, WantedSubscription } from '../domain/push/subscription.ts';
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
 import { subscriptionShape } from '../domain/service/shapes.ts';
 import { UnreadMembers } from '../domain/service/unread.ts';
@@ -15,10 +15,7 @@ import { type Signing, signedToken } from './signing.ts';
 export type SubscriptionRequest = Omit<WantedSubscription, 'declared_id'> & { readonly callback_url: string };
 
 /** Subscription as the service reports it. Null: not reported. */
-export interface SubscriptionAnswer {
-  readonly type: string | null;
-  readonly entity_ids: readonly number[] | null;
-  readonly change_types: readonly string[] | null;
+export interface SubscriptionAnswer extends SubscriptionContent {
   readonly callback_url: string | null;
   /** An open list: active, degraded, failed, cancelled, or another word. */
   readonly status: string | null;

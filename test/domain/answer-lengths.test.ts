@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { answerLengths } from '../../src/domain/catalogue/answer-lengths.ts';
-import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
+import type { AnsweredDates, AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import { type WindowRequest, windowRequests } from '../../src/domain/catalogue/window-requests.ts';
 import { addDays, type Dates } from '../../src/domain/time/dates.ts';
 
 const asked = { from: '2026-12-01', to: '2026-12-31' };
 const date = (day: number) => addDays(asked.from, day - 1);
 const named = (to: number) => ({ from: asked.from, to: date(to) });
-const answer = (to: number, capped_to = 31) => ({ named: named(to), covered_to: date(capped_to) });
+const of = (named: Dates | null, covered_to: string): AnsweredDates => ({ named, covered_to, days: new Map() });
+const answer = (to: number, capped_to = 31) => of(named(to), date(capped_to));
 
 describe('an answer that ends before what was asked for', () => {
   it('covers all of it once a late date was named, by any product', () => {
@@ -27,18 +28,16 @@ describe('an answer that ends before what was asked for', () => {
   it('covers all of a request that is hardly longer than answers are, unless they are known to be cut', () => {
     const lengths = answerLengths();
     const short = { from: asked.from, to: date(13) };
-    expect(lengths.coveredTo(short, { named: named(7), covered_to: short.to })).toBe(short.to);
+    expect(lengths.coveredTo(short, of(named(7), short.to))).toBe(short.to);
     lengths.restAnswered(named(1));
-    expect(lengths.coveredTo(short, { named: named(7), covered_to: short.to })).toBe(date(7));
+    expect(lengths.coveredTo(short, of(named(7), short.to))).toBe(date(7));
   });
 
   it('covers what a cap that it names says, and all of it where it names no date, or others', () => {
     const lengths = answerLengths();
     expect(lengths.coveredTo(asked, answer(5, 4))).toBe(date(4));
-    expect(lengths.coveredTo(asked, { named: null, covered_to: asked.to })).toBe(asked.to);
-    expect(lengths.coveredTo(asked, { named: { from: '2026-11-01', to: '2026-11-07' }, covered_to: asked.to })).toBe(
-      asked.to,
-    );
+    expect(lengths.coveredTo(asked, of(null, asked.to))).toBe(asked.to);
+    expect(lengths.coveredTo(asked, of({ from: '2026-11-01', to: '2026-11-07' }, asked.to))).toBe(asked.to);
   });
 
   it('covers all of it after three rests without tickets, and no more so once a rest had some', () => {
@@ -54,20 +53,18 @@ describe('an answer that ends before what was asked for', () => {
 });
 
 describe('an end that an answer gives', () => {
-  const ends = (to: number, end: number) => answer(to, end);
-
   it('is believed no more after three answers that name dates after it', () => {
     const lengths = answerLengths();
     lengths.coveredTo(asked, answer(31));
-    expect(lengths.coveredTo(asked, ends(12, 1))).toBe(date(1));
-    expect(lengths.coveredTo(asked, ends(20, 1))).toBe(date(1));
-    expect(lengths.coveredTo(asked, ends(9, 1))).toBe(asked.to);
-    expect(lengths.coveredTo(asked, { named: null, covered_to: date(1) })).toBe(asked.to);
+    expect(lengths.coveredTo(asked, answer(12, 1))).toBe(date(1));
+    expect(lengths.coveredTo(asked, answer(20, 1))).toBe(date(1));
+    expect(lengths.coveredTo(asked, answer(9, 1))).toBe(asked.to);
+    expect(lengths.coveredTo(asked, of(null, date(1)))).toBe(asked.to);
   });
 
   it('is believed for as long as no date after it is named', () => {
     const lengths = answerLengths();
-    for (let each = 0; each < 10; each += 1) expect(lengths.coveredTo(asked, ends(1, 1))).toBe(date(1));
+    for (let each = 0; each < 10; each += 1) expect(lengths.coveredTo(asked, answer(1, 1))).toBe(date(1));
   });
 
   it('is told once three windows in a row are answered by less than a quarter, and again when one is whole', () => {

@@ -231,14 +231,16 @@ describe('whatever happens, and however the clock jumps,', () => {
 });
 
 describe('a turn', () => {
+  const budgetOf = (rate: number) => ({ ...startBudget(rate, now), rate });
+
   test('comes alone at ten calls a second or fewer', () => {
-    expect(burst({ rate: 10 }, 4)).toBe(1);
-    expect(burst({ rate: 0.05 }, 4)).toBe(1);
+    expect(burst(budgetOf(10), 4)).toBe(1);
+    expect(burst(budgetOf(0.05), 4)).toBe(1);
   });
 
   test('comes with at most as many others as can be in flight', () => {
-    expect(burst({ rate: 20 }, 4)).toBe(2);
-    expect(burst({ rate: 100_000 }, 4)).toBe(4);
+    expect(burst(budgetOf(20), 4)).toBe(2);
+    expect(burst(budgetOf(100_000), 4)).toBe(4);
   });
 
   test('in any second at most the rate and one burst of them come, however the demand comes', () => {
@@ -246,16 +248,17 @@ describe('a turn', () => {
     const gaps = fc.array(fc.double({ min: 0, max: 300, noNaN: true }), { minLength: 50, maxLength: 400 });
     fc.assert(
       fc.property(rates, fc.integer({ min: 1, max: 64 }), gaps, (rate, concurrency, demand) => {
+        const budget = budgetOf(rate);
         let [due, at] = [Number.NEGATIVE_INFINITY, 0];
         const starts = demand.map((gap) => {
           at += gap;
-          at += turnIn({ rate }, concurrency, due, at);
-          due = dueAfter({ rate }, due, at);
+          at += turnIn(budget, concurrency, due, at);
+          due = dueAfter(budget, due, at);
           return at;
         });
         for (const [i, from] of starts.entries()) {
           const within = starts.slice(i).filter((start) => start < from + second).length;
-          expect(within).toBeLessThanOrEqual(rate + burst({ rate }, concurrency) + 1e-6);
+          expect(within).toBeLessThanOrEqual(rate + burst(budget, concurrency) + 1e-6);
         }
       }),
     );

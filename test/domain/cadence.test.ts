@@ -68,10 +68,10 @@ describe('a record', () => {
 
   it('that was never read comes in the order of a first fill: near dates of everything, far dates last', () => {
     const order = (['products', 'availability', 'checkout_information', 'variants', 'product_detail'] as const).map(
-      (resource) => dueNeverFetched({ resource, part: 0 }).at,
+      (resource) => dueNeverFetched({ ...key(1), resource }).at,
     );
     expect(order).toEqual([...order].sort((a, b) => a - b));
-    expect(dueNeverFetched({ resource: 'availability', part: 1 }).at).toBeGreaterThan(Math.max(...order));
+    expect(dueNeverFetched({ ...key(1), part: 1 }).at).toBeGreaterThan(Math.max(...order));
   });
 });
 

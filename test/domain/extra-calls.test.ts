@@ -6,6 +6,7 @@ import { afterAnswer, afterThrottle } from '../../src/domain/budget/outcomes.ts'
 const hour = 3_600_000;
 const now = Date.parse('2026-10-10T12:00:00Z');
 const limits = { share: 0.25, times: 5 };
+const pressed = (pressed_at: number) => ({ ...startBudget(10, now), pressed_at });
 
 describe('extra calls', () => {
   it('fill up what the promises need to a share of the rate, or so many times what they need, whichever is less', () => {
@@ -21,14 +22,14 @@ describe('extra calls', () => {
 
   it('are none after back-pressure, and are doubled with each hour without more of it', () => {
     const times = [0, 0.9, 1, 2, 2.5, 3, 48].map(
-      (hours) => limitsAfterPressure(limits, { pressed_at: now }, now + hours * hour).times,
+      (hours) => limitsAfterPressure(limits, pressed(now), now + hours * hour).times,
     );
     expect(times).toEqual([1, 1, 2, 4, 4, 5, 5]);
   });
 
   it('are not held back by an instant that a wrong clock wrote', () => {
-    expect(limitsAfterPressure(limits, { pressed_at: now + hour }, now)).toEqual(limits);
-    expect(limitsAfterPressure(limits, { pressed_at: 0 }, now)).toEqual(limits);
+    expect(limitsAfterPressure(limits, pressed(now + hour), now)).toEqual(limits);
+    expect(limitsAfterPressure(limits, pressed(0), now)).toEqual(limits);
   });
 });
 

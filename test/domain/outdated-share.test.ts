@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { startBudget } from '../../src/domain/budget/budget.ts';
 import { drawAudits, mayAudit } from '../../src/domain/truth/draw.ts';
 import { type Audited, outdatedShare } from '../../src/domain/truth/estimate.ts';
 import { findingsOf } from '../../src/domain/truth/finding.ts';
@@ -82,8 +83,7 @@ describe('records read at random', () => {
     ['calls pause', { not_before: 11 * hour }, false],
     ['the service is away', { unreachable_since: 9 * hour }, false],
   ])('are made or left out: %s', (_, some, may) => {
-    const budget = { pressed_at: Number.NEGATIVE_INFINITY, not_before: 0, unreachable_since: null, ...some };
-    expect(mayAudit(budget, 10 * hour)).toBe(may);
+    expect(mayAudit({ ...startBudget(10, 0), ...some }, 10 * hour)).toBe(may);
   });
 });
 
@@ -95,7 +95,9 @@ describe('what a random read shows', () => {
     far: { every: 24 * hour },
   };
   const found = (first_day: number, last_day: number, days: readonly number[] | 'all') =>
-    findingsOf({ first_day, last_day }, tiers, days).map(({ tier, outdated }) => `${tier} ${outdated}`);
+    findingsOf({ part: 0, first_day, last_day, every: hour }, tiers, days).map(
+      ({ tier, outdated }) => `${tier} ${outdated}`,
+    );
 
   it.each([
     ['nothing was outdated', 0, 30, [], ['all 0', 'near 0', 'middle 0']],

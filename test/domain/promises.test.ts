@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { isHeldOnly, missedTargets } from '../../src/domain/conditions/ages.ts';
+import { healthy } from './healthy-facts.ts';
 
 it('a promised age is broken by its own line, also while the service is away; and none before the first fill has ended', () => {
   const line = {
@@ -15,17 +16,13 @@ it('a promised age is broken by its own line, also while the service is away; an
     { ...line, met: 0 as const },
     { ...line, tier: null, resource: 'variants', met: 1 as const },
   ];
-  expect(
-    missedTargets({ filled_at: 1, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
-  ).toMatchObject([
+  expect(missedTargets({ ...healthy, filled_at: 1, freshness })).toMatchObject([
     {
       code: 'freshness:availability/near',
       says: '3 of 12 records were not read within 6 h, 1 are past their limit and hidden',
     },
   ]);
-  expect(
-    missedTargets({ filled_at: null, freshness, contradicted: null, short_lists: [], records: { unanswered: 0 } }),
-  ).toEqual([]);
+  expect(missedTargets({ ...healthy, filled_at: null, freshness })).toEqual([]);
 });
 
 it.each([
@@ -50,7 +47,7 @@ it.each([
       { ...undecided, subject: 'far-dates', state: 'ended', claiming: 3 },
     ] as const;
     const age = { code: 'freshness:availability/near', since: null, says: '', line: { ...line, met: 0 as const } };
-    expect(isHeldOnly(age, { held })).toBe(only);
+    expect(isHeldOnly(age, held)).toBe(only);
   },
 );
 

@@ -11,12 +11,19 @@ import {
   type Shown,
   shownBy,
 } from '../../src/domain/evidence/reach.ts';
-import { mayAskAgain } from '../../src/domain/schedule/offer.ts';
+import { mayAskAgain, type OfferFacts } from '../../src/domain/schedule/offer.ts';
 import { listResources, resourceNames } from '../../src/domain/schedule/resources.ts';
 
 const now = 1_000_000_000;
 const minute = 60_000;
 const of = (resource: AskedRecord['resource'], product_id: number): AskedRecord => ({ resource, product_id });
+const never: OfferFacts = {
+  answered_at: null,
+  refused_at: null,
+  not_offered_at: null,
+  asked_at: null,
+  refusal: 'path',
+};
 const list = of('products', 0);
 const whole = { resources: resourceNames, products: [1, 2, 3] };
 
@@ -115,20 +122,11 @@ describe('after a refusal that may be about the path', () => {
 
   it('a path that has answered within a minute is there, and nobody is asked', () => {
     const at = [now, now - minute + 1, now - minute, now + 1, null];
-    expect(at.map((answered_at) => isThere({ answered_at }, now))).toEqual([true, true, false, false, false]);
+    expect(at.map((answered_at) => isThere({ ...never, answered_at }, now))).toEqual([true, true, false, false, false]);
   });
 
-  const never = { answered_at: null, refused_at: null };
-  const before = { answered_at: now - 2 * minute, refused_at: null };
-  it.each<
-    [
-      readonly Shown[],
-      AskedRecord['resource'],
-      typeof never | { answered_at: number | null; refused_at: number | null },
-      string,
-      string,
-    ]
-  >([
+  const before = { ...never, answered_at: now - 2 * minute };
+  it.each<[readonly Shown[], AskedRecord['resource'], OfferFacts, string, string]>([
     [['refused', 'refused'], 'product_detail', never, 'path', 'three-refused'],
     [['refused', 'refused'], 'product_detail', before, 'path', 'three-refused'],
     [['refused', 'accepted'], 'product_detail', never, 'record', 'another-accepted'],
@@ -144,13 +142,12 @@ describe('after a refusal that may be about the path', () => {
     [[], 'experiences', before, 'unknown', 'refused-once'],
     [[], 'experiences', { ...before, refused_at: now - minute }, 'path', 'refused-again'],
   ])('where the others show %o of %s, with %o, it reaches the %s: %s', (others, resource, facts, to, because) => {
-    expect(reachOfPath(others, { resource }, facts, now)).toEqual({ to, because });
+    expect(reachOfPath(others, of(resource, 1), facts, now)).toEqual({ to, because });
   });
 });
 
 describe('a subscription that is not found', () => {
-  const never = { answered_at: null, refused_at: null };
-  const refused = { answered_at: null, refused_at: now - 10 * minute };
+  const refused = { ...never, refused_at: now - 10 * minute };
   const ago = (ms: number) => ({ put_at: now - ms, now });
 
   it.each([
@@ -176,8 +173,8 @@ describe('a path that is refused is asked again', () => {
     ['after a day where the key could never read it', 'key', null, false, 24 * hour],
     ['after ten minutes where the key could read it before', 'key', now, false, 10 * minute],
   ] as const)('%s', (_, refusal, answered_at, isDoubted, ms) => {
-    const asked = (ago: number) => mayAskAgain({ refusal, answered_at, asked_at: now - ago }, now, isDoubted);
+    const asked = (ago: number) => mayAskAgain({ ...never, refusal, answered_at, asked_at: now - ago }, now, isDoubted);
     expect([asked(ms - 1), asked(ms)]).toEqual([false, true]);
-    expect(mayAskAgain({ refusal, answered_at, asked_at: null }, now, isDoubted)).toBe(true);
+    expect(mayAskAgain({ ...never, refusal, answered_at }, now, isDoubted)).toBe(true);
   });
 });

@@ -49,7 +49,7 @@ describe('a week by its name', () => {
 it('the last seven days are today and six whole days before it, and the week before has as many', () => {
   const week = lastSevenDays(now);
   expect(week).toMatchObject({ from: at('2026-11-16T00:00'), to: now });
-  expect(daysOf(week)).toEqual({ first: 20_773, last: 20_779 });
+  expect(daysOf(week.from, week.to)).toEqual({ first: 20_773, last: 20_779 });
   expect(weekBefore(week)).toMatchObject({ from: at('2026-11-09T00:00'), to: now - 7 * 86_400_000 });
 });
 

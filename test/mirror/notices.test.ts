@@ -15,6 +15,8 @@ const closed = {
   was: 'enabled',
   is: 'disabled',
   sale: 'neither',
+  repriced: false,
+  by_rate: false,
   detail_doubted: false,
   fields: [],
 } as const;

@@ -1,6 +1,5 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { isGoneBy } from '../../src/domain/sale/absence.ts';
 import { laneOf } from '../../src/domain/schedule/lanes.ts';
 import { productResources } from '../../src/domain/schedule/resources.ts';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
@@ -39,21 +38,10 @@ describe('after a gap', () => {
   });
 
   it('only the list is in the lane of notifications', () => {
-    expect(laneOf({ resource: 'products', part: 0 }, 'gap-healing')).toBe('notification');
-    expect(laneOf({ resource: 'checkout_information', part: 0 }, 'gap-healing')).toBe('weekly');
-    expect(laneOf({ resource: 'availability', part: 1 }, 'gap-healing')).toBe('far');
+    expect(laneOf({ resource: 'products', edition: 'en/EUR', part: 0 }, 'gap-healing')).toBe('notification');
+    expect(laneOf({ resource: 'checkout_information', edition: 'en', part: 0 }, 'gap-healing')).toBe('weekly');
+    expect(laneOf({ resource: 'availability', edition: 'EUR', part: 1 }, 'gap-healing')).toBe('far');
   });
-});
-
-it.each([
-  [410, null, false],
-  [410, { missing_walks: 1 }, true],
-  [404, null, false],
-  [404, { missing_walks: 1 }, false],
-  [404, { missing_walks: 2 }, true],
-  [403, { missing_walks: 5 }, false],
-] as const)('a read refused with %i, beside %o, says that a product is gone: %s', (status, facts, gone) => {
-  expect(isGoneBy(status, facts)).toBe(gone);
 });
 
 it.each([

@@ -27,7 +27,7 @@ async function filled() {
 
 function rateOf({ daemon }: VirtualHarness, product_id: number): number {
   const record = daemon.mirror.schedule.records.find({ ...of, product_id });
-  const { shape, exposure } = believed(record ?? { ...of, shape: null, exposure: null });
+  const { shape, exposure } = believed(record ?? { ...of, product_id, shape: null, exposure: null });
   return shape / exposure;
 }
 

@@ -134,7 +134,7 @@ ${searchForm(words, true)}</section>
 export function renderProduct({ explanation, days, images, changes }: ProductView, now: number): string {
   const { product_id } = explanation;
   return framed({
-    title: `${product_id} ${titleOf(explanation)}`,
+    title: `${product_id} ${titleOf(explanation.title)}`,
     about: html`product ${product_id}`,
     now,
     main: html`${factsPart(explanation, now)}${claimsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
@@ -143,7 +143,7 @@ export function renderProduct({ explanation, days, images, changes }: ProductVie
 }
 
 function factsPart(found: Explanation, now: number): Html {
-  return html`<section class="wide"><h1>${titleOf(found)}</h1>
+  return html`<section class="wide"><h1>${titleOf(found.title)}</h1>
 <dl class="facts">
 ${explainedFacts(found, now).map(([heading, says]) => html`<dt>${heading}</dt><dd>${says}</dd>\n`)}</dl></section>
 `;

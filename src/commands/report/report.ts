@@ -80,7 +80,7 @@ function reportOf(config: Config, week: Week): WeekReport {
 function searchedInVain(path: string, week: Week): FruitlessSearch[] | null {
   try {
     using inbox = openInboxForReading(path);
-    return inbox.searches.fruitless(daysOf(week), fewestSearches);
+    return inbox.searches.fruitless(daysOf(week.from, week.to), fewestSearches);
   } catch (error) {
     if (error instanceof CataloguedError) return null;
     throw error;

@@ -40,11 +40,7 @@ export function besideAudits(extra: number, needed: number, share: number): numb
  * after an hour without more back-pressure, four times after two hours. An instant in the future was set by a wrong
  * clock and counts as never.
  */
-export function limitsAfterPressure(
-  { share, times }: ExtraLimits,
-  { pressed_at }: Pick<Budget, 'pressed_at'>,
-  now: number,
-): ExtraLimits {
+export function limitsAfterPressure({ share, times }: ExtraLimits, { pressed_at }: Budget, now: number): ExtraLimits {
   if (pressed_at > now) return { share, times };
   return { share, times: Math.min(times, 2 ** Math.floor((now - pressed_at) / hourMs)) };
 }

@@ -1,4 +1,4 @@
-import { type Budget, lowest } from './budget.ts';
+import { type Budget, lowest, type Tally } from './budget.ts';
 
 /**
  * Time in which the rate grows from the start to the ceiling (`firstMs`). Growth from a cut back to the limit takes
@@ -99,7 +99,7 @@ function rateAfter({ grown_ms, limit, limit_is, cut_to }: Budget & { limit: numb
  */
 export function realShare({ near, below }: Budget): number {
   if (near.throttled === 0) return 1;
-  const expected = near.calls * strayShare({ below });
+  const expected = near.calls * strayShare(below);
   // Allows for as many more as chance may bring: to the calls near the limit, and to those below it.
   const chance = Math.sqrt(expected * (1 + near.calls / (below.calls + doubt))) / 2;
   const most = (near.calls * (below.throttled + unseen)) / (below.calls + doubt);
@@ -111,6 +111,6 @@ export function realShare({ near, below }: Budget): number {
  * Returns the share of calls that are throttled for no reason. Only calls well below the limit count, and 0 is returned
  * unless more than one of them was throttled.
  */
-export function strayShare({ below }: Pick<Budget, 'below'>): number {
+export function strayShare(below: Tally): number {
   return below.throttled < few ? 0 : below.throttled / (below.calls + doubt);
 }

@@ -165,18 +165,18 @@ function reduced(budget: Budget, now: number): Budget {
  * Returns the new estimate of the limit after a single throttle near it. The first throttle only suggests that there is
  * a limit.
  */
-function limitAfter(budget: Budget): Pick<Budget, 'limit_is' | 'below'> & { limit: number } {
+function limitAfter(budget: Budget): Budget & { limit: number } {
   const { limit, limit_is, rate, below } = budget;
   const real = realShare(budget);
-  if (limit === null) return { limit: rate * (1 - drift.down * real), limit_is: 'guessed', below };
+  if (limit === null) return { ...budget, limit: rate * (1 - drift.down * real), limit_is: 'guessed' };
   const down = limit_is === 'guessed' ? drift.downGuessed : drift.down;
-  const is = { limit_is: real > 0.5 ? ('met' as const) : limit_is };
+  const met: Budget = { ...budget, limit_is: real > 0.5 ? 'met' : limit_is };
   if (isBack(budget))
-    return { ...is, limit: Math.max(Math.min(limit, rate), deliveredRate(budget)) * (1 - down * real), below };
+    return { ...met, limit: Math.max(Math.min(limit, rate), deliveredRate(budget)) * (1 - down * real) };
   // A second throttle soon after, on the way back: the limit is no higher than this rate. That explains the throttle as
   // long as no limit was held yet.
   const throttled = budget.near.calls < held ? Math.max(0, below.throttled - 1) : below.throttled;
-  return { ...is, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
+  return { ...met, limit: (limit - (limit - rate) * real) * (1 - down * real), below: { ...below, throttled } };
 }
 
 /**
@@ -207,7 +207,7 @@ function reducedFurther(budget: Budget): Budget {
 /** Returns whether many calls are throttled together, rather than single ones. */
 export function isCrowd(budget: Budget): boolean {
   const { lately, lastingly } = budget.throttled;
-  return lately >= many.lately || lastingly >= many.lastingly + strayShare(budget);
+  return lately >= many.lately || lastingly >= many.lastingly + strayShare(budget.below);
 }
 
 /**

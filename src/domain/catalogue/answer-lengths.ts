@@ -1,6 +1,6 @@
 import { addDays, type Dates, daysBetween, earlier } from '../time/dates.ts';
 import { namesOtherDates } from './answered-span.ts';
-import type { AvailabilityAnswer } from './availability.ts';
+import type { AnsweredDates } from './availability.ts';
 
 /*
  * A service may cut long answers without an announcement; the dates cut off would read as sold out. No single answer
@@ -10,7 +10,7 @@ import type { AvailabilityAnswer } from './availability.ts';
 /** Length of the answers of a service, over all products. */
 export interface AnswerLengths {
   /** Returns the last date that an answer is taken to cover. The rest of the request is requested once more. */
-  coveredTo(asked: Dates, answer: Pick<AvailabilityAnswer, 'named' | 'covered_to'>): string;
+  coveredTo(asked: Dates, answer: AnsweredDates): string;
   /**
    * Called with the dates named by the answer about the rest of a request; null if it names none. Returns `cut` for the
    * first such answer that shows that the service cuts answers, `known` for later ones, `empty` for null.

@@ -1,5 +1,5 @@
 import { addDays, type Dates, earlier, later, weekdayOf } from '../time/dates.ts';
-import type { AvailabilityAnswer } from './availability.ts';
+import type { AnsweredDates } from './availability.ts';
 
 /*
  * Decides which dates an availability answer covers. A sold-out date is simply absent from an answer, so an answer for
@@ -13,14 +13,12 @@ import type { AvailabilityAnswer } from './availability.ts';
  */
 export type SpanTrust = 'as-asked' | 'whole-weeks' | 'own-dates-only';
 
-type Answer = Pick<AvailabilityAnswer, 'named' | 'covered_to' | 'days'>;
-
 /**
  * Returns the dates that an answer covers: all requested ones, up to the date at which the service capped it. If it
  * names any other date, it is unknown how the service understood the request, so only the dates from the first to the
  * last that it names count. Null if it covers none.
  */
-export function answeredSpan(asked: Dates, { named, covered_to, days }: Answer, trust: SpanTrust): Dates | null {
+export function answeredSpan(asked: Dates, { named, covered_to, days }: AnsweredDates, trust: SpanTrust): Dates | null {
   const all = { from: asked.from, to: covered_to };
   if (named === null) return trust === 'as-asked' ? all : null;
   if (!namesOtherDates(asked, named) && trust !== 'own-dates-only') return all;

@@ -72,20 +72,24 @@ export type DayForm = readonly [
   extra?: Extra,
 ];
 
+/** Dates that an answer of the availability read is about. */
+export interface AnsweredDates {
+  /** The last date that the answer covers: earlier than requested if the service capped the range. */
+  readonly covered_to: string;
+  /** First and last date that the answer names, requested or not; null if it names none. */
+  readonly named: Dates | null;
+  /** The requested dates. Only dates with tickets are in the answer: a covered date that is absent is sold out. */
+  readonly days: ReadonlyMap<string, DayForm>;
+}
+
 /** One answer of the availability read. */
-export interface AvailabilityAnswer {
+export interface AvailabilityAnswer extends AnsweredDates {
   /**
    * False: the product is not on sale, and the answer contains nothing about dates. Null:
    * the answer leaves it out, and so contains nothing about dates either.
    */
   readonly sales_enabled: boolean | null;
-  /** The last date that the answer covers: earlier than requested if the service capped the range. */
-  readonly covered_to: string;
-  /** First and last date that the answer names, requested or not; null if it names none. */
-  readonly named: Dates | null;
   readonly max_tickets_per_order: number | null;
-  /** The requested dates. Only dates with tickets are in the answer: a covered date that is absent is sold out. */
-  readonly days: ReadonlyMap<string, DayForm>;
   readonly variants: readonly Variant[];
   /** Names of the groups of its variants. */
   readonly groups: readonly VariantGroup[];
@@ -258,7 +262,7 @@ export function cadenceOfDay(tiers: Tiers, day: number): number {
 }
 
 /** Returns the first day beyond the far dates; infinite: there is none within the horizon. */
-export function beyondFrom({ beyond, horizon }: Pick<Tiers, 'beyond' | 'horizon'>): number {
+export function beyondFrom({ beyond, horizon }: Tiers): number {
   return beyond === undefined || beyond.every === null || beyond.days >= horizon
     ? Number.POSITIVE_INFINITY
     : beyond.days;

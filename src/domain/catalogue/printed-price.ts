@@ -86,19 +86,22 @@ function commonest(prices: ReadonlyMap<string | null, TypePrice>): PrintedPrice 
   return first === undefined ? nothingPrinted : { lowest_adult_price: first[1].price, price_variant_type: first[0] };
 }
 
-/** Prices of a date for what can be bought from one instant to another. */
-export interface PricedStretch extends PrintedPrice {
-  readonly from_at: number;
-  /** Excluded. */
-  readonly until_at: number;
+/** The lowest price and the printed one. */
+export interface ShownPrices extends PrintedPrice {
   readonly lowest_price: number | null;
 }
 
-/** Printed price of a product up to `until_at`, from the end of the previous step on. */
-export interface PrintedStep extends PrintedPrice {
+/** Prices of a date for what can be bought from one instant to another. */
+export interface PricedStretch extends ShownPrices {
+  readonly from_at: number;
   /** Excluded. */
   readonly until_at: number;
-  readonly lowest_price: number | null;
+}
+
+/** Printed price of a product up to `until_at`, from the end of the previous step on. */
+export interface PrintedStep extends ShownPrices {
+  /** Excluded. */
+  readonly until_at: number;
 }
 
 /**
@@ -142,7 +145,7 @@ function leasts() {
   return {
     add: (stretch: PricedStretch): void => add(least, others, stretch),
     /** Returns the minimum with further dates, which are not added. */
-    with: (passing: readonly PricedStretch[]): Omit<PrintedStep, 'until_at'> => {
+    with: (passing: readonly PricedStretch[]): ShownPrices => {
       const [to, of] = passing.length === 0 ? [least, others] : [{ ...least }, new Map(others)];
       for (const stretch of passing) add(to, of, stretch);
       const lowest_price = Number.isFinite(to.price) ? to.price : null;
@@ -153,7 +156,7 @@ function leasts() {
 }
 
 /** Returns whether two printed prices are equal. */
-export function samePrices(one: Omit<PrintedStep, 'until_at'>, other: Omit<PrintedStep, 'until_at'>): boolean {
+export function samePrices(one: ShownPrices, other: ShownPrices): boolean {
   return (
     one.lowest_price === other.lowest_price &&
     one.lowest_adult_price === other.lowest_adult_price &&

@@ -1,13 +1,14 @@
 import { counted, duration, number, resourceLabel } from '../../format.ts';
 import { subjects } from '../evidence/claims.ts';
 import { isOpen } from '../evidence/hold.ts';
+import type { HeldClaims } from '../evidence/words.ts';
 import type { FoundCondition } from './condition.ts';
-import type { ConditionFacts, FreshnessFacts, ShortListFacts } from './facts.ts';
+import type { FreshnessFacts, ShortListFacts, StoredFacts } from './facts.ts';
 
 /* Freshness targets: the highest age of records, measured line by line of the view `freshness`. */
 
 /** Returns the code under which the periods of a missed freshness target are stored: `freshness:availability/near`. */
-export function ageCode({ resource, tier }: Pick<FreshnessFacts, 'resource' | 'tier'>): string {
+export function ageCode({ resource, tier }: FreshnessFacts): string {
   return `freshness:${resource}${tier === null ? '' : `/${tier}`}`;
 }
 
@@ -16,15 +17,11 @@ export interface MissedTarget extends FoundCondition {
   readonly line: FreshnessFacts;
 }
 
-type AgeFacts = Pick<ConditionFacts, 'filled_at' | 'freshness' | 'contradicted' | 'short_lists'> & {
-  readonly records: Pick<ConditionFacts['records'], 'unanswered'>;
-};
-
 /**
  * Returns the freshness targets that are missed now, even while only their cause is shown. Empty until the first fill
  * has ended.
  */
-export function missedTargets(facts: AgeFacts): MissedTarget[] {
+export function missedTargets(facts: StoredFacts): MissedTarget[] {
   // Until everything was read once, the progress of the fill is reported instead.
   const broken = facts.filled_at === null ? [] : facts.freshness.filter(({ met }) => met === 0);
   return broken.map((line) => ({ code: ageCode(line), since: null, says: lateText(line, facts), line }));
@@ -35,17 +32,17 @@ export function unsettled(short_lists: readonly ShortListFacts[]): ShortListFact
   return short_lists.filter(({ settled }) => settled === 0);
 }
 
-function shortListsOf({ resource }: Pick<FreshnessFacts, 'resource'>, { short_lists }: Pick<AgeFacts, 'short_lists'>) {
+function shortListsOf({ resource }: FreshnessFacts, short_lists: readonly ShortListFacts[]) {
   return unsettled(short_lists).filter((list) => list.resource === resource);
 }
 
 /** Returns whether a freshness target is missed only because of an incomplete list, which is a condition of its own. */
-export function isShortOnly({ line }: MissedTarget, facts: Pick<AgeFacts, 'short_lists'>): boolean {
-  return line.expired === 0 && line.stale <= shortListsOf(line, facts).length;
+export function isShortOnly({ line }: MissedTarget, short_lists: readonly ShortListFacts[]): boolean {
+  return line.expired === 0 && line.stale <= shortListsOf(line, short_lists).length;
 }
 
 /** Returns whether a freshness target has no more late records than are held, which is a condition of its own. */
-export function isHeldOnly({ line }: MissedTarget, { held }: Pick<ConditionFacts, 'held'>): boolean {
+export function isHeldOnly({ line }: MissedTarget, held: readonly HeldClaims[]): boolean {
   const { resource, tier, stale, expired } = line;
   const kept = held.filter((each) => {
     const { resources, near = tier === 'near' } = subjects[each.subject];
@@ -55,14 +52,15 @@ export function isHeldOnly({ line }: MissedTarget, { held }: Pick<ConditionFacts
 }
 
 /** Returns a text with the number of late records of a line: `3 of 12 records were not read within 6 h`. */
-function lateText(line: FreshnessFacts, facts: AgeFacts): string {
+function lateText(line: FreshnessFacts, facts: StoredFacts): string {
   const {
     contradicted,
+    short_lists,
     records: { unanswered },
   } = facts;
   const { resource, expired, target_ms } = line;
   // The line of the products counts an incomplete list as one more record.
-  const short = shortListsOf(line, facts).length;
+  const short = shortListsOf(line, short_lists).length;
   const [records, stale] = [line.records - short, line.stale - short];
   const doubts = [
     ...(contradicted === null ? [] : [', or are contradicted by the product itself']),
@@ -79,6 +77,6 @@ function lateText(line: FreshnessFacts, facts: AgeFacts): string {
 }
 
 /** Returns the name of a line as people see it: `Availability (near)`. */
-export function ageLabel({ resource, tier }: Pick<FreshnessFacts, 'resource' | 'tier'>): string {
+export function ageLabel({ resource, tier }: FreshnessFacts): string {
   return `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}`;
 }

@@ -190,7 +190,8 @@ export const ofCatalogue = {
 } satisfies ConditionKinds;
 
 function freshnessMissed(facts: ConditionFacts) {
-  const broken = missedTargets(facts).filter((age) => !isShortOnly(age, facts) && !isHeldOnly(age, facts));
+  const { short_lists, held } = facts;
+  const broken = missedTargets(facts).filter((age) => !isShortOnly(age, short_lists) && !isHeldOnly(age, held));
   if (broken.length === 0) return null;
   return { since: null, says: broken.map(({ line, says }) => `${ageLabel(line)}: ${says}`).join('; ') };
 }

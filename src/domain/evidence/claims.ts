@@ -126,11 +126,17 @@ export interface Said {
   readonly said_as?: string | null;
 }
 
-/** A claim made by the latest answer about a record. */
-export interface Claim extends Pick<Said, 'subject' | 'shown' | 'said'> {
-  /** Data shown before the first answer with this claim, and the content of the last such answer: as in `Said`. */
+/** Data shown before the first answer with a claim, and the content of the last such answer: as in `Said`. */
+export interface ClaimedValues {
+  readonly shown: number | null;
+  readonly said: number | null;
   readonly shown_as: string | null;
   readonly said_as: string | null;
+}
+
+/** A claim made by the latest answer about a record. */
+export interface Claim extends ClaimedValues {
+  readonly subject: Subject;
   readonly first_at: number;
   readonly last_at: number;
   /** Instant at which the mirror accepted it. Null: the mirror still shows the earlier data. */
@@ -315,7 +321,8 @@ export type Verdict =
   | { readonly kind: 'keep'; readonly because: 'said-once' | 'too-many' | 'held' };
 
 /** A claim to judge, with its circumstances. */
-export interface JudgedClaim extends Pick<Claim, 'subject'> {
+export interface JudgedClaim {
+  readonly subject: Subject;
   /** Instant of the first of the consecutive answers that make it; null if this is the first. */
   readonly first_at: number | null;
   readonly sent_at: number;

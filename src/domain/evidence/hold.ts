@@ -6,15 +6,25 @@ import { leastAble } from './wave.ts';
  * when the service takes the claim back, when the service has insisted for hours, or when a person decides.
  */
 
-/** A hold in force, or one that ended less than a day ago because the service insisted. */
-export interface Hold {
+/** State of a hold in force, or of one that ended less than a day ago because the service insisted. */
+export interface HoldState {
   readonly subject: Subject;
-  readonly opened_at: number;
   /**
    * `asking`: the service insisted, and each record is read once more. `taken-back`: each record is read once more,
    * because few samples still make the claim. `reported`: accepted, as the configuration demands.
    */
   readonly state: 'held' | 'asking' | 'taken-back' | 'reported' | 'ended';
+  /** Decision of a person, in force until `decided_until`; null if nobody has decided. */
+  readonly decision: 'approved' | 'rejected' | null;
+  readonly decided_until: number | null;
+  readonly ended_at: number | null;
+  /** How its claims are alike (`likenessOf`); null: in nothing but that they take something away. */
+  readonly likeness: string | null;
+}
+
+/** A hold with its samples. */
+export interface Hold extends HoldState {
+  readonly opened_at: number;
   /**
    * Instant at which the current sample is judged and the next one drawn, and the one at which it was drawn (null:
    * none).
@@ -23,12 +33,6 @@ export interface Hold {
   readonly sampled_at: number | null;
   /** Shares, from 0 to 1, of the last three samples that still made the claim. */
   readonly shares: readonly number[];
-  /** Decision of a person, in force until `decided_until`; null if nobody has decided. */
-  readonly decision: 'approved' | 'rejected' | null;
-  readonly decided_until: number | null;
-  readonly ended_at: number | null;
-  /** How its claims are alike (`likenessOf`); null: in nothing but that they take something away. */
-  readonly likeness: string | null;
 }
 
 const minuteMs = 60_000;
@@ -108,19 +112,17 @@ export function stateAfterSample(state: Hold['state'], share: number): Hold['sta
 }
 
 /** Returns a person's decision while it is in force; null otherwise. */
-export function decisionAt({ decision, decided_until }: Decided, now: number): Hold['decision'] {
+export function decisionAt({ decision, decided_until }: HoldState, now: number): Hold['decision'] {
   return decided_until !== null && now < decided_until ? decision : null;
 }
 
-type Decided = Pick<Hold, 'decision' | 'decided_until'>;
-
 /** Returns whether a hold is in force, so that a person may decide. */
-export function isOpen({ state }: Pick<Hold, 'state'>): boolean {
+export function isOpen({ state }: HoldState): boolean {
   return state !== 'ended' && state !== 'reported';
 }
 
 /** Returns whether a person must decide: it has been held for a day, and no decision is in force. */
-export function isOverdue(hold: Pick<Hold, 'state'> & Decided & { readonly since: number }, now: number): boolean {
+export function isOverdue(hold: HoldState & { readonly since: number }, now: number): boolean {
   return isOpen(hold) && now - hold.since >= overdueMs && decisionAt(hold, now) === null;
 }
 

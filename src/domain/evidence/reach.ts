@@ -106,15 +106,15 @@ export function othersOfPath({ resource, product_id }: AskedRecord, products: re
 }
 
 /** Returns whether a path has answered within the last minute: then it exists, and no other record has to be read. */
-export function isThere({ answered_at }: Pick<OfferFacts, 'answered_at'>, now: number): boolean {
+export function isThere({ answered_at }: OfferFacts, now: number): boolean {
   return answered_at !== null && answered_at <= now && now - answered_at < apartMs;
 }
 
 /** Judges a refusal of an optional path by the answers to other records on it, which are read at once. */
 export function reachOfPath(
   others: readonly Shown[],
-  { resource }: Pick<AskedRecord, 'resource'>,
-  { answered_at, refused_at }: Pick<OfferFacts, 'answered_at' | 'refused_at'>,
+  { resource }: AskedRecord,
+  { answered_at, refused_at }: OfferFacts,
   now: number,
 ): Reach {
   if (others.includes('accepted')) return { to: 'record', because: 'another-accepted' };
@@ -160,7 +160,7 @@ const readsBehindMs = 5 * 60_000;
  */
 export function judgeSubscriptionRead(
   status: 404 | 405,
-  { answered_at, refused_at }: Pick<OfferFacts, 'answered_at' | 'refused_at'>,
+  { answered_at, refused_at }: OfferFacts,
   { put_at, now }: { readonly put_at: number | null; readonly now: number },
 ): 'missing' | 'doubted' | 'too-early' | 'not-offered' {
   if (status === 405) return 'not-offered';

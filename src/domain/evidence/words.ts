@@ -1,7 +1,7 @@
 import { counted, number } from '../../format.ts';
 import { moneyText } from '../values/money.ts';
-import { about, type Claim, limitOf, type Subject, subjects } from './claims.ts';
-import { decisionAt, type Hold, isOpen } from './hold.ts';
+import { about, type ClaimedValues, limitOf, type Subject, subjects } from './claims.ts';
+import { decisionAt, type HoldState, isOpen } from './hold.ts';
 
 /** Returns the commands that decide a hold. */
 export function whatToType(subject: Subject): string[] {
@@ -9,8 +9,7 @@ export function whatToType(subject: Subject): string[] {
 }
 
 /** Held claims of one subject, with the number of records that make them. */
-export interface HeldClaims
-  extends Pick<Hold, 'subject' | 'state' | 'decision' | 'decided_until' | 'ended_at' | 'likeness'> {
+export interface HeldClaims extends HoldState {
   readonly since: number;
   readonly able: number;
   readonly claiming: number;
@@ -18,7 +17,7 @@ export interface HeldClaims
 }
 
 /** A record under a claim, for people. */
-interface HeldExample extends Pick<Claim, 'shown' | 'said' | 'shown_as' | 'said_as'> {
+interface HeldExample extends ClaimedValues {
   readonly product_id: number;
   readonly title: string | null;
   readonly edition: string;
@@ -40,14 +39,14 @@ export function progressText(held: HeldClaims, now: number, such = ''): string {
 }
 
 /** Returns the claims of a hold in words, with that in which they are alike. */
-export function claimText({ subject, likeness }: Pick<HeldClaims, 'subject' | 'likeness'>): string {
+export function claimText({ subject, likeness }: HeldClaims): string {
   const { text, wave } = about(subject);
   if (likeness === null) return text;
   return wave?.by === 'ratio' ? `${text}, × ${likeness.replace(/\.?0+$/, '')}` : `${text}: ${likeness}`;
 }
 
 /** Returns how many records make the claim, of how many. */
-function shareText({ able, claiming }: Pick<HeldClaims, 'able' | 'claiming'>): string {
+function shareText({ able, claiming }: HeldClaims): string {
   const share = able === 0 ? 0 : Math.round((100 * claiming) / able);
   return `${number(claiming)} of ${counted(able, 'record')} (${share} %, the limit is ${number(limitOf(able))})`;
 }
@@ -77,7 +76,7 @@ export function isTold(held: HeldClaims): boolean {
 export function amountTexts(
   subject: Subject,
   edition: string,
-  { shown, said, shown_as, said_as }: Pick<Claim, 'shown' | 'said' | 'shown_as' | 'said_as'>,
+  { shown, said, shown_as, said_as }: ClaimedValues,
 ): readonly [shown: string, said: string] {
   if (about(subject).wave?.by === 'value') return [shown_as ?? 'none', said_as ?? 'none'];
   const texts = [amountText(subject, edition, shown), amountText(subject, edition, said)] as const;

@@ -19,7 +19,7 @@ export interface FileSystemSpace {
  * Returns the free bytes below which bulk work pauses: 200 MiB or twice the write-ahead log, whichever is more, but at
  * most a twentieth of the file system.
  */
-export function lowBelow({ size_bytes }: Pick<FileSystemSpace, 'size_bytes'>, wal_bytes: number): number {
+export function lowBelow(size_bytes: number, wal_bytes: number): number {
   return Math.floor(Math.min(Math.max(lowBytes, 2 * wal_bytes), lowShare * size_bytes));
 }
 

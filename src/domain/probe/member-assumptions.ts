@@ -48,7 +48,7 @@ function members({ exchanges, currency }: ProbeEvidence): Judgement {
  */
 function problemsOf(
   kind: string,
-  { members: declared }: Pick<Shape, 'members'>,
+  { members: declared }: Shape,
   rows: readonly Members[],
   context: AnswerContext,
 ): string[] {

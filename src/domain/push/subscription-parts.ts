@@ -12,7 +12,7 @@ export interface Part {
  * declarations, which no part may have. A part without entities is left out: the service requires at least one.
  */
 export function wantedParts(
-  declared: Pick<DeclaredSubscription, 'id' | 'type' | 'change_types'>,
+  declared: DeclaredSubscription,
   entity_ids: readonly number[] | null,
   { before, taken, most }: { before: readonly Part[]; taken: ReadonlySet<string>; most: number },
 ): WantedSubscription[] {

@@ -37,11 +37,15 @@ export interface WantedSubscription {
   readonly change_types: readonly ChangeType[];
 }
 
-/** A subscription as the service is known to have it. Null: not known from its answers or our last PUT. */
-export interface HeldSubscription {
+/** Content of a subscription in an answer. Null: left out. */
+export interface SubscriptionContent {
   readonly type: string | null;
   readonly entity_ids: readonly number[] | null;
   readonly change_types: readonly string[] | null;
+}
+
+/** A subscription as the service is known to have it. Null: not known from its answers or our last PUT. */
+export interface HeldSubscription extends SubscriptionContent {
   readonly status: string | null;
   /** State of the address that it calls. */
   readonly address: AddressStanding | null;

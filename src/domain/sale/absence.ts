@@ -66,7 +66,7 @@ export function withdrawal(facts: AbsenceFacts): string | null {
  * Returns whether a read that was refused just now proves that the product is gone: a 410 if a list lacks it too, a 404 if
  * two do.
  */
-export function isGoneBy(status: number, facts: Pick<AbsenceFacts, 'missing_walks'> | null): boolean {
+export function isGoneBy(status: number, facts: AbsenceFacts | null): boolean {
   const lists = status === 410 ? 1 : status === 404 ? listsWithout : null;
   return lists !== null && facts !== null && facts.missing_walks >= lists;
 }

@@ -52,7 +52,7 @@ export function isSameShortage(a: ShortWalk, b: ShortWalk): boolean {
  * Returns whether a short list is accepted as it is: three walks at least half an hour apart met the same rows and the
  * same shortage. A list without a usable row never is.
  */
-export function isSettled({ lists, met }: Pick<ShortList, 'lists' | 'met'>): boolean {
+export function isSettled(lists: number, met: number): boolean {
   return lists >= listsAgreeing && met > 0;
 }
 
@@ -64,7 +64,7 @@ export function afterShortWalk(before: ShortList | null, walk: ShortWalk, starte
   if (before === null) return { ...walk, lists: 1, agreed_at: started_at };
   const { lists, agreed_at } = before;
   // A catalogue that changes while its count stays wrong is no new shortage. A walk that meets far fewer rows is one.
-  const stays = isSettled(before) && walk.met >= 0.9 * before.met && lacking(walk) <= lacking(before);
+  const stays = isSettled(lists, before.met) && walk.met >= 0.9 * before.met && lacking(walk) <= lacking(before);
   if (stays) return { ...walk, lists, agreed_at };
   if (!isSameShortage(before, walk)) return { ...walk, lists: 1, agreed_at: started_at };
   return isApart(agreed_at, started_at)
@@ -102,10 +102,6 @@ export function shortListText(list: ToldShortList): string {
 /**
  * Returns whether the mirror is not filled because of a short list: the primary product list, unless three lists agree.
  */
-export function blocksFill({
-  resource,
-  primary,
-  settled,
-}: Pick<ToldShortList, 'resource' | 'primary'> & { readonly settled: 0 | 1 }): boolean {
+export function blocksFill({ resource, primary, settled }: ToldShortList & { readonly settled: 0 | 1 }): boolean {
   return resource === 'products' && primary === 1 && settled === 0;
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { instant } from '../../clock.ts';
-import type { Due, RecordKey } from './record.ts';
+import type { Due, KindKey, RecordKey } from './record.ts';
 import { resources } from './resources.ts';
 import { intervalAfterSignal, planReads, type Watch } from './signal.ts';
 import type { Volatility } from './volatility.ts';
@@ -11,7 +11,7 @@ import type { Volatility } from './volatility.ts';
 const farOrder = 50;
 
 /** Returns the due instant of a record that was never fetched: in 1970, in the order of a first fill. */
-export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' | 'part'>): Due {
+export function dueNeverFetched({ resource, part }: KindKey): Due {
   return { at: instant(part > 0 ? farOrder + part : resources[resource].fill), reason: 'never-fetched' };
 }
 
@@ -19,7 +19,7 @@ export function dueNeverFetched({ resource, part }: Pick<RecordKey, 'resource' |
  * Returns the due instant of a requested record, at once. One of a few comes before everything else, one of many in the
  * order of a fill.
  */
-export function dueRequested(key: Pick<RecordKey, 'resource' | 'part'>, few: boolean): Due {
+export function dueRequested(key: KindKey, few: boolean): Due {
   return { at: instant(few ? 0 : dueNeverFetched(key).at), reason: 'requested' };
 }
 

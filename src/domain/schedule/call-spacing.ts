@@ -9,7 +9,7 @@ const triggeredBurst = 8;
  * but never more than can be in flight. With ten calls a second or fewer that is one, so that a burst never exceeds a
  * limit counted by the second.
  */
-export function burst({ rate }: Pick<Budget, 'rate'>, concurrency: number): number {
+export function burst({ rate }: Budget, concurrency: number): number {
   return Math.max(1, Math.min(rate / 10, concurrency));
 }
 
@@ -17,7 +17,7 @@ export function burst({ rate }: Pick<Budget, 'rate'>, concurrency: number): numb
  * Returns the time until a call that is due at `due` may start, in milliseconds on the clock of `due` and `now`; 0: at
  * once.
  */
-export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: number, now: number): number {
+export function turnIn(budget: Budget, concurrency: number, due: number, now: number): number {
   return Math.max(0, due - credit(budget, concurrency) - now);
 }
 
@@ -25,22 +25,22 @@ export function turnIn(budget: Pick<Budget, 'rate'>, concurrency: number, due: n
  * Returns when the next call is due if one starts at `now`. In any second at most the rate and one burst of calls
  * start.
  */
-export function dueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
+export function dueAfter(budget: Budget, due: number, now: number): number {
   return Math.max(due, now) + 1000 / budget.rate;
 }
 
 /**
  * Returns the time until a triggered call may start, as `turnIn`: triggered calls have a share of the rate and no more.
  */
-export function triggeredTurnIn(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
+export function triggeredTurnIn(budget: Budget, due: number, now: number): number {
   return Math.max(0, due - ((triggeredBurst - 1) * 1000) / (budget.rate * triggeredShare) - now);
 }
 
 /** Returns when the next triggered call is due if one starts at `now`, like `dueAfter`. */
-export function triggeredDueAfter(budget: Pick<Budget, 'rate'>, due: number, now: number): number {
+export function triggeredDueAfter(budget: Budget, due: number, now: number): number {
   return Math.max(due, now) + 1000 / (budget.rate * triggeredShare);
 }
 
-function credit(budget: Pick<Budget, 'rate'>, concurrency: number): number {
+function credit(budget: Budget, concurrency: number): number {
   return ((burst(budget, concurrency) - 1) * 1000) / budget.rate;
 }

@@ -1,4 +1,4 @@
-import type { DueReason, RecordKey } from './record.ts';
+import type { DueReason, KindKey } from './record.ts';
 import { usualLane } from './resources.ts';
 
 /*
@@ -111,7 +111,7 @@ export function afterTurn(credit: LaneCredit, shares: Reserved, taken: Lane, rat
 }
 
 /** Returns the lane in which a record is read: by its due reason, else by its resource. */
-export function laneOf({ resource, part }: Pick<RecordKey, 'resource' | 'part'>, reason: DueReason): Lane {
+export function laneOf({ resource, part }: KindKey, reason: DueReason): Lane {
   switch (reason) {
     case 'never-fetched':
       return 'fill';

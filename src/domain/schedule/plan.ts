@@ -34,7 +34,7 @@ export interface Group {
   readonly covered_dynamic: number;
   readonly windows: readonly Window[];
   /** Milliseconds. */
-  readonly cadence: Pick<Cadences, TextResource | 'products' | 'dynamic_pricing' | 'covered'>;
+  readonly cadence: Cadences;
 }
 
 export interface Catalogue {
@@ -122,7 +122,7 @@ export function planOf(catalogue: Catalogue): PlanLine[] {
  * Returns the extra availability reads a day. `needed` is the number of calls for the cadences, `dates` the part of
  * them for dates.
  */
-function extraReads({ extra }: Pick<Catalogue, 'extra'>, needed: number, dates: number): number {
+function extraReads({ extra }: Catalogue, needed: number, dates: number): number {
   return extra === null ? 0 : Math.min(extraCalls(extra, needed, extra.rate), extra.most * dates);
 }
 
@@ -179,7 +179,7 @@ function addList(add: Add, resource: ListResource, rows: number, catalogue: Cata
 }
 
 /** Returns the number of products in some groups. */
-export function productsOf(groups: readonly Pick<Group, 'on_sale' | 'off_sale'>[]): number {
+export function productsOf(groups: readonly Group[]): number {
   return groups.reduce((sum, { on_sale, off_sale }) => sum + on_sale + off_sale, 0);
 }
 

@@ -1,9 +1,12 @@
 import type { Window } from '../catalogue/availability.ts';
 import { dueNeverFetched } from './cadence.ts';
+import type { KindKey } from './record.ts';
 import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
 
 /** Resources that can be requested from the service now, without the paths that it turned out to lack. */
-export type Offered = Pick<ReadonlySet<Resource>, 'has'>;
+export interface Offered {
+  has(resource: Resource): boolean;
+}
 
 /** Data to mirror, by configuration and service profile. The first language and currency are the primary ones. */
 export interface Extent {
@@ -15,10 +18,7 @@ export interface Extent {
 }
 
 /** A kind of record. `due_at` is the instant in 1970 that sorts a never-fetched one. */
-export interface RecordKind {
-  readonly resource: Resource;
-  readonly edition: string;
-  readonly part: number;
+export interface RecordKind extends KindKey {
   readonly due_at: number;
 }
 
@@ -78,16 +78,13 @@ function editionsOf(resource: ProductResource, { languages, currencies }: Extent
  * Returns the language and currency in which a product's own read is requested: `en` means the primary currency,
  * `en/USD` a further one.
  */
-export function detailEdition(
-  edition: string,
-  { currencies }: Pick<Extent, 'currencies'>,
-): { language: string; currency: string } {
+export function detailEdition(edition: string, { currencies }: Extent): { language: string; currency: string } {
   const { language, currency } = splitListEdition(edition);
   return { language, currency: currency === '' ? currencies[0] : currency };
 }
 
 /** Returns the edition of the list that corresponds to the edition of a product's own read: `en/EUR` for `en`. */
-export function listEditionOf(edition: string, extent: Pick<Extent, 'currencies'>): string {
+export function listEditionOf(edition: string, extent: Extent): string {
   const { language, currency } = detailEdition(edition, extent);
   return listEdition(language, currency);
 }
@@ -103,5 +100,5 @@ export function splitListEdition(edition: string): { language: string; currency:
 }
 
 function kind(resource: Resource, edition: string, part = 0): RecordKind {
-  return { resource, edition, part, due_at: dueNeverFetched({ resource, part }).at };
+  return { resource, edition, part, due_at: dueNeverFetched({ resource, edition, part }).at };
 }

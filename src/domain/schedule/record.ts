@@ -51,18 +51,28 @@ export type DueReason =
   | 'sale-status-changed'
   | 'sale-status-doubted';
 
-export interface RecordKey {
+/** A kind of record, for any product. */
+export interface KindKey {
   readonly resource: Resource;
-  /** 0 for a list. */
-  readonly product_id: number;
   /** Language ('en') for texts, currency ('EUR') for availability, both ('en/EUR') for the product list. */
   readonly edition: string;
   /** Availability: window index, counted from the venue's today; else 0. */
   readonly part: number;
 }
 
+export interface RecordKey extends KindKey {
+  /** 0 for a list. */
+  readonly product_id: number;
+}
+
+/** A record with the estimate of its rate of change from its reads (volatility.ts); null before the second read. */
+export interface LearnedRecord extends RecordKey {
+  readonly shape: number | null;
+  readonly exposure: number | null;
+}
+
 /** Facts about a record's reads. Instants are null for never. */
-export interface RecordFacts extends RecordKey {
+export interface RecordFacts extends LearnedRecord {
   readonly due_at: number;
   readonly due_reason: DueReason;
   readonly fetched_at: number | null;
@@ -73,9 +83,6 @@ export interface RecordFacts extends RecordKey {
   readonly job_id: number | null;
   /** Instant of the newest notification; null once a read sent after it has answered. */
   readonly notified_at: number | null;
-  /** Estimate of its rate of change from its reads (volatility.ts); null before the second read. */
-  readonly shape: number | null;
-  readonly exposure: number | null;
   /** Instant at which a failed order showed that it has changed since its last read; null if none did. */
   readonly told_at: number | null;
   /**

@@ -200,7 +200,7 @@ export function watchOf(belief: SignalBelief, every: number): Watch {
  * Returns the probability with which a signal shows that a record has changed since it was read; 0 if there was no
  * signal since.
  */
-export function jumpOf({ precision }: Pick<Watch, 'precision'>, signal: Looks | null, read_at: number): number {
+export function jumpOf({ precision }: Watch, signal: Looks | null, read_at: number): number {
   return signal === null ? 0 : precision * sinceRead(signal, read_at);
 }
 
@@ -241,7 +241,7 @@ export function planReads(volatility: Volatility, worth: Worth, watch: Watch | n
 }
 
 /** Returns the probability of being outdated at which waiting costs more than reading: the mean cost of the plan. */
-function mostOutdated(rest: Volatility, { mean }: Pick<ReadPlan, 'mean'>, { weight, price }: Worth): number {
+function mostOutdated(rest: Volatility, { mean }: ReadPlan, { weight, price }: Worth): number {
   return staleShare(rest, mean) + price / (weight * mean);
 }
 

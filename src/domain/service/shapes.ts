@@ -173,7 +173,7 @@ export const subscriptionShape = new Shape('the subscription', '', {
 });
 
 /** The rows of each record's answers. */
-const rowsOfAnswers: Readonly<Partial<Record<string, readonly Pick<Shape, 'at'>[]>>> = {
+const rowsOfAnswers: Readonly<Partial<Record<string, readonly Shape[]>>> = {
   availability: [availabilityShape, dayShape, slotShape, offerShape, priceShape, variantShape],
   checkout_information: [checkoutShape],
   variants: [variantShape],
@@ -200,7 +200,7 @@ export function isAlwaysKept(resource: string, member: string): boolean {
 }
 
 function declarationOf(resource: string, member: string) {
-  const rows: readonly Pick<Shape, 'at'>[] = rowsOfAnswers[resource] ?? rowsOfProducts;
+  const rows: readonly Shape[] = rowsOfAnswers[resource] ?? rowsOfProducts;
   return rows.flatMap((row) => row.at(member) ?? [])[0];
 }
 

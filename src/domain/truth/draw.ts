@@ -36,10 +36,7 @@ export function drawAudits(
  * Returns whether random reads may be made now. They may not while no call may be made, nor for an hour after
  * back-pressure.
  */
-export function mayAudit(
-  budget: Pick<Budget, 'pressed_at' | 'not_before' | 'unreachable_since'>,
-  now: number,
-): boolean {
+export function mayAudit(budget: Budget, now: number): boolean {
   const { times } = limitsAfterPressure({ share: 1, times: 2 }, budget, now);
   return times > 1 && budget.not_before <= now && budget.unreachable_since === null;
 }

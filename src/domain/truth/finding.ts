@@ -12,7 +12,7 @@ export interface AuditFinding {
  * the window is sold.
  */
 export function findingsOf(
-  { first_day, last_day }: Pick<Window, 'first_day' | 'last_day'>,
+  { first_day, last_day }: Window,
   tiers: Tiers,
   days: readonly number[] | 'all',
 ): AuditFinding[] {

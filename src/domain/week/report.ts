@@ -170,7 +170,7 @@ export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
 }
 
 /** Returns the numbers of a report; null if changes are not known from the beginning of its week on. */
-export function countsOf(report: Omit<WeekReport, 'week_before'>): WeekCounts | null {
+export function countsOf(report: WeekReport): WeekCounts | null {
   if (report.filled_at === null || report.known_since !== null) return null;
   const { products, prices, images, checkout, sold_without_subscription: bare, fruitless_searches } = report;
   return {

@@ -38,6 +38,6 @@ export function weekNamed(name: string, now: number): Week | 'no-week' | 'not-be
 }
 
 /** Returns the numbers of the first and the last UTC day, both included, under which daily counts are stored. */
-export function daysOf({ from, to }: Pick<Week, 'from' | 'to'>): { readonly first: number; readonly last: number } {
+export function daysOf(from: number, to: number): { readonly first: number; readonly last: number } {
   return { first: Math.floor(from / dayMs), last: Math.floor((to - 1) / dayMs) };
 }

@@ -32,18 +32,25 @@ export interface Surveyed {
 }
 
 /** Shoppers' interest in all products, beside which each is weighed. */
-export interface SurveyedInterest {
+export interface InterestScale {
   readonly products: number;
   /** The most that counts of one product (domain/schedule/interest.ts). */
   readonly most: number;
   /** Shares of their views by window of dates (domain/schedule/interest.ts). Absent: equal shares. */
   readonly split?: readonly number[];
+}
+
+/** Views that storefronts reported, of all products. */
+export interface ReportedViews {
   /** Number of reported views, and of the products that they were of. */
   readonly views: number;
   readonly viewed: number;
   /** The share of the ten that shoppers look at most. */
   readonly greatest: number;
 }
+
+/** The interest in all products as it was last surveyed. */
+export interface SurveyedInterest extends InterestScale, ReportedViews {}
 
 /** State of the limiter and the demand for extra calls, stored so that a restart keeps both. */
 export class BudgetReads<Db extends Reads = Reads> extends Store<Db> {

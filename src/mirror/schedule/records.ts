@@ -3,6 +3,7 @@ import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
 import {
   type Due,
   type DueReason,
+  type KindKey,
   longestReadMs,
   type RecordFacts,
   type RecordKey,
@@ -22,7 +23,7 @@ import {
 import { CurrencyTable } from '../catalogue/editions.ts';
 import { dropBy, query, type Schema, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { isOfKind, isRecord, type KindKey, RecordReads, type RecordSelection, triggered } from './record-reads.ts';
+import { isOfKind, isRecord, RecordReads, type RecordSelection, triggered } from './record-reads.ts';
 
 /** Milliseconds between two reads of a record that notifications cause, however many come. */
 export const triggeredApartMs = 60_000;

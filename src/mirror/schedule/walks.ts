@@ -195,9 +195,7 @@ export class ShortListReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns those that are still walked, the product lists first. */
   all(): (ShortListStatus & Pick<ShortListRow, 'resource'>)[] {
-    return this.#all
-      .all()
-      .map(({ lists, ...row }) => ({ ...row, settled: isSettled({ lists, met: row.met }) ? 1 : 0 }));
+    return this.#all.all().map(({ lists, ...row }) => ({ ...row, settled: isSettled(lists, row.met) ? 1 : 0 }));
   }
 }
 

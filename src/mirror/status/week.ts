@@ -120,7 +120,7 @@ export class WeekReads extends Store<Reads> {
       if (itself === undefined) throw new Error('the mirror has no row about itself');
       const prices = priceMovesOf(this.#prices.iterate(week));
       const moved = [...prices.products.biggest, ...prices.dates.biggest];
-      const days = daysOf(week);
+      const days = daysOf(week.from, week.to);
       const checkout = this.#checkout.get(days);
       if (checkout === undefined) throw new Error('a sum of no rows is a row');
       return {

@@ -18,7 +18,7 @@ import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Sync } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
-import type { LiveResult, SharedCall } from './live-call.ts';
+import type { LiveAnswer, SharedCall } from './live-call.ts';
 
 /** One date as it is now, or as the mirror showed it, for the requested tickets. */
 export interface CheckedDate {
@@ -89,11 +89,12 @@ export function compare(
   sync: Sync,
   asked: AskedDate,
   call: SharedCall<CheckFindings>,
-  { sale: spoken, sent_at, unanswered: left, said }: Extract<LiveResult, { kind: 'answered' }>,
+  live: LiveAnswer,
 ): CheckFindings {
   const { mirror } = sync;
   const { product_id, date, currency, wanted, expected } = asked;
-  const sale = saleNow(sync, product_id, { sale: spoken, sent_at });
+  const { sent_at, unanswered: left, said } = live;
+  const sale = saleNow(sync, product_id, live);
   const stored = mirror.checks.date(product_id, currency, date);
   const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
   const before = call.shown.get(date) ?? null;
@@ -132,11 +133,7 @@ function saidOf(date: string, { from, answer }: NonNullable<SaidNow['dates']>, s
  * Returns the sale status after an answer. The product's dates may still be withheld because another window was
  * answered as not on sale: this window was not. If the product's own read disagrees, the later of the two wins.
  */
-function saleNow(
-  { mirror }: Sync,
-  product_id: number,
-  { sale: said, sent_at }: Pick<Extract<LiveResult, { kind: 'answered' }>, 'sale' | 'sent_at'>,
-): SaleState {
+function saleNow({ mirror }: Sync, product_id: number, { sale: said, sent_at }: LiveAnswer): SaleState {
   const known = mirror.checks.saleState(product_id) ?? 'withdrawn';
   const product = mirror.catalogue.products.find(product_id);
   if (known === 'withdrawn' || known === 'closure-unconfirmed' || product === null) return known;

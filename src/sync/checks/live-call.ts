@@ -3,18 +3,18 @@ import type { Clock, Deadline } from '../../clock.ts';
 import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
-import type { AvailabilityRead, SaidNow } from '../reads/availability.ts';
+import type { AnsweredSale, SaidNow } from '../reads/availability.ts';
 
-/** The sale status in an answer, and the dates that it left out (`AvailabilityRead`). */
-type Said = Pick<Extract<AvailabilityRead, { kind: 'stored' }>, 'sale' | 'unanswered' | 'sent_at'>;
+/** An answer to a live read. */
+export interface LiveAnswer extends AnsweredSale {
+  readonly kind: 'answered';
+  /** The answer itself, if the mirror cannot be written and does not have it yet. */
+  readonly said?: SaidNow;
+}
 
 /** The result of a live read, as each waiter receives it. */
 export type LiveResult =
-  | ({
-      readonly kind: 'answered';
-      /** The answer itself, if the mirror cannot be written and does not have it yet. */
-      readonly said?: SaidNow;
-    } & Said)
+  | LiveAnswer
   /**
    * The service no longer has the product: `withdrawn` if that is certain, `not-found` if it answers 404 for its dates
    * and for the product itself.

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import { type AvailabilityAnswer, summarise } from '../../domain/catalogue/availability.ts';
-import type { ProductEntry } from '../../domain/catalogue/product.ts';
+import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
 import type { Variant } from '../../domain/catalogue/variant.ts';
 import type { Said, Subject } from '../../domain/evidence/claims.ts';
 import { textsIn } from '../../domain/evidence/texts.ts';
-import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import { walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { Dates } from '../../domain/time/dates.ts';
 import type { KnownProduct, ProductRead } from '../../mirror/catalogue/product-reads.ts';
@@ -20,7 +20,7 @@ import { soonest } from './evidence.ts';
  */
 
 /** Dates in an answer; null: the same as stored; `off-sale`: none of them can be bought. */
-type DatesSaid = Pick<AvailabilityAnswer, 'days' | 'variants'> | 'off-sale' | null;
+type DatesSaid = AvailabilityAnswer | 'off-sale' | null;
 
 /**
  * Passes on the claims of an answer about a window of dates. `shows`: it has dates that can be bought. `times`: how many
@@ -48,7 +48,8 @@ export function judgeDates(
     answer === 'off-sale' && isShown && record.part !== 0
       ? datesOf(policy.of(product.category), product, 0, clock.now())
       : null;
-  const said = answer === null ? same(stored) : answer === 'off-sale' ? nothingSaid : saidBy(answer, stored.last);
+  const same: SaidDates = { ...stored, known: stored.dates, times: null };
+  const said = answer === null ? same : answer === 'off-sale' ? nothingSaid : saidBy(answer, stored.last);
   const reach = record.part === 0 ? 'near' : 'far';
   const { dates, lowest_price, times } = said;
   const times_before = times === null || !isShown ? null : mirror.schedule.records.times(record);
@@ -101,11 +102,7 @@ interface SaidDates {
 
 const nothingSaid: SaidDates = { dates: 0, known: 0, lowest_price: null, times: null };
 
-function same({ dates, lowest_price }: Pick<SaidDates, 'dates' | 'lowest_price'>): SaidDates {
-  return { dates, known: dates, lowest_price, times: null };
-}
-
-function saidBy({ days }: Pick<AvailabilityAnswer, 'days'>, last: string | null): SaidDates {
+function saidBy({ days }: AvailabilityAnswer, last: string | null): SaidDates {
   let [dates, known, times] = [0, 0, 0];
   let lowest_price: number | null = null;
   for (const [date, form] of days) {
@@ -196,8 +193,9 @@ function askOwner(sync: Sync, record: RecordFacts, owner: number): void {
 }
 
 /** The verdict on an entry; `sale-only`: its sale status is stored, and the mirror keeps its texts and prices. */
-export interface EntryVerdict extends Pick<ClaimVerdict, 'next'> {
+export interface EntryVerdict {
   readonly kind: ClaimVerdict['kind'] | 'sale-only';
+  readonly next: Due | null;
 }
 
 /**
@@ -207,7 +205,7 @@ export interface EntryVerdict extends Pick<ClaimVerdict, 'next'> {
 export function judgeEntry(
   sync: Sync,
   entry: ProductEntry,
-  { source, language, currency, primary, sent_at, reason }: Omit<ProductRead, 'now' | 'stale_at'>,
+  { source, language, currency, primary, sent_at, reason }: ProductRead,
 ): EntryVerdict {
   const { mirror, evidence, policy } = sync;
   const { product_id } = entry;
@@ -231,10 +229,10 @@ export function judgeEntry(
   );
   if (!isPrimary) return verdict;
   // An authenticated notification has announced a closure: reads that confirm it claim nothing.
-  const announced = mirror.push.closures.inForce(product_id) !== null;
+  const { sale_status } = mirror.push.closures.inForce(product_id) === null ? entry : known;
   const sold = evidence.judge(
     { ...walkKinds(policy.extent).primary, product_id },
-    [{ subject: 'sale-status', shown: onSale(known), said: onSale(announced ? known : entry) }],
+    [{ subject: 'sale-status', shown: onSale(known.sale_status), said: onSale(sale_status) }],
     { sent_at, reason },
   );
   // If products have their own reads, these decide.
@@ -244,7 +242,7 @@ export function judgeEntry(
   return { kind: sold.kind === 'store' && verdict.kind === 'keep' ? 'sale-only' : sold.kind, next };
 }
 
-function onSale({ sale_status }: Pick<ProductEntry, 'sale_status'>): number {
+function onSale(sale_status: SaleStatus): number {
   return sale_status === 'enabled' ? 1 : 0;
 }
 
@@ -309,7 +307,7 @@ function brief(value: string): string {
 }
 
 /** Returns the claim about the time zone in which the times of dates are; they go before that of the product. */
-function zoneSaid(product: KnownProduct | null, { days }: Pick<AvailabilityAnswer, 'days'>): Said {
+function zoneSaid(product: KnownProduct | null, { days }: AvailabilityAnswer): Said {
   const [zone] = [...days.values()].flatMap(([, timezone]) => timezone ?? []);
   return valueSaid('alike-zones', product?.timezone ?? undefined, zone);
 }

@@ -142,7 +142,7 @@ export class Evidence implements ClaimJudge {
       // What was gained is kept beside the claims, where it is not counted.
       return gain === null
         ? harmless
-        : { ...harmless, applies: { ...claimed(key, gain, sent_at), ...uncounted(sent_at) } };
+        : { ...harmless, applies: { ...claimed(key, gain, sent_at), applied_at: sent_at, held_at: sent_at } };
     }
     const next: StoredClaim = {
       ...claimed(key, said, sent_at),
@@ -521,11 +521,6 @@ const alone: FoundWave = { likeness: null, earlier: [] };
 function claimed(key: ClaimKey, { shown, said, shown_as = null, said_as = null }: Said, sent_at: Instant): StoredClaim {
   const made = { shown, said, shown_as, said_as, first_at: sent_at, last_at: sent_at };
   return { ...key, ...made, held_at: null, applied_at: null, back_at: null };
-}
-
-/** Returns what keeps a claim apart from those that count. */
-function uncounted(sent_at: Instant): Pick<StoredClaim, 'applied_at' | 'held_at'> {
-  return { applied_at: sent_at, held_at: sent_at };
 }
 
 function lookAt(subject: Subject, applied_at: number, sent_at: number): Due | null {

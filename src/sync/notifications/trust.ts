@@ -13,7 +13,7 @@ import type { Sync } from '../records/context.ts';
 export function expectNotices(
   { mirror }: Sync,
   { product_id, sent_at }: { product_id: number; sent_at: Instant },
-  { was, is, fields, before_at }: Pick<StoredProduct, 'was' | 'is' | 'fields' | 'before_at'>,
+  { was, is, fields, before_at }: StoredProduct,
 ): void {
   // An instant in the future was written by a wrong clock.
   if (before_at === null || before_at > sent_at) return;

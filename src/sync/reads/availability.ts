@@ -27,28 +27,31 @@ import { dueForMidnight, planMovedDate, postponeIfNotWorth } from './planned-win
 
 type Answered = Extract<Reading<AvailabilityAnswer>, { kind: 'read' | 'unchanged' }>;
 type WindowDates = NonNullable<ReturnType<typeof datesOf>>;
-type StoredWindow = Extract<AvailabilityRead, { kind: 'stored' }>;
+
+/** The sale status in an answer, and the dates that it left out. */
+export interface AnsweredSale {
+  /**
+   * `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says that it is on
+   * sale.
+   */
+  readonly sale: 'on' | 'off' | 'contradicted';
+  /** Instant at which the (first) request was sent. */
+  readonly sent_at: Instant;
+  /** Dates that the service did not answer in any request: the mirror keeps its copy of them. */
+  readonly unanswered: readonly Dates[];
+}
+
+interface StoredWindow extends AnsweredSale {
+  readonly kind: 'stored';
+  readonly changed: boolean;
+  /** Dates with a change that a shopper would notice. If only the variants changed, the first answered date. */
+  readonly noticed: readonly string[];
+  /** Set if the mirror keeps its copy, because the answer removes data. */
+  readonly kept?: true;
+}
 
 /** The result of reading a window: a stored answer, or none, which does not count as a failure yet. */
-export type AvailabilityRead =
-  | {
-      readonly kind: 'stored';
-      readonly changed: boolean;
-      /** Dates with a change that a shopper would notice. If only the variants changed, the first answered date. */
-      readonly noticed: readonly string[];
-      /**
-       * `off`: the product is not on sale, and no dates are answered. `contradicted`: its own read says that it is on
-       * sale.
-       */
-      readonly sale: 'on' | 'off' | 'contradicted';
-      /** Instant at which the (first) request was sent. */
-      readonly sent_at: Instant;
-      /** Dates that the service did not answer in any request: the mirror keeps its copy of them. */
-      readonly unanswered: readonly Dates[];
-      /** Set if the mirror keeps its copy, because the answer removes data. */
-      readonly kept?: true;
-    }
-  | NoAnswer;
+export type AvailabilityRead = StoredWindow | NoAnswer;
 
 /** The options of a read of a window: its signal, and callbacks, which only live reads need. */
 interface ReadOptions {
@@ -424,7 +427,7 @@ class WindowRead {
   }
 
   /** Returns by how much the exchange rate may have moved the prices since the last read. */
-  #rateOf(sent_at: Instant): Pick<AnswerMeta, 'mostRateMove'> {
+  #rateOf(sent_at: Instant) {
     const { product_id, edition: currency, fetched_at } = this.#record;
     if (fetched_at === null || fetched_at >= sent_at) return {};
     // The list has shown another price of the supplier since.

@@ -3,7 +3,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
 import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
-import type { KnownProduct, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
+import type { KnownProduct, ProductRead, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
@@ -60,23 +60,21 @@ export function storeProductDetail(
   const lost = lostOf(sync, record, { ...reading, value: { unread } });
   if (lost !== null) return lost;
   const primaryEdition = { language: firstLanguage, currency: firstCurrency };
-  const by = {
+  const by: ProductRead = {
     source: 'detail',
     language,
     currency,
     primary: primaryEdition,
     sent_at,
     reason: record.due_reason,
-  } as const;
+    now: clock.now(),
+    stale_at,
+  };
   const verdict = judgeEntry(sync, value, by);
   const every = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
   if (verdict.kind === 'keep') return settleKept(sync, record, { sent_at, cadence: every, due: verdict.next });
-  const stored = mirror.catalogue.products.store(further ? value : holdOwnImages(sync, value), {
-    ...by,
-    now: clock.now(),
-    stale_at,
-    onlySaleAndImages: verdict.kind === 'sale-only',
-  });
+  const entry = further ? value : holdOwnImages(sync, value);
+  const stored = mirror.catalogue.products.store(entry, { ...by, onlySaleAndImages: verdict.kind === 'sale-only' });
   // A read in a further currency adds only its price.
   if (!further) afterStore(sync, { product_id, language, sent_at }, stored);
   if (stored.sale !== 'neither' && record.job_id !== null)

@@ -225,7 +225,8 @@ function storeEntry(
   const { product_id } = entry;
   const known = mirror.catalogue.products.find(product_id);
   const primaryEdition = { language: policy.extent.languages[0], currency: policy.extent.currencies[0] };
-  const read = { ...by, source: 'list', primary: primaryEdition } as const;
+  const stale_at = instant(sent_at + productCadence(policy, known));
+  const read: ProductRead = { ...by, source: 'list', primary: primaryEdition, now: clock.now(), stale_at };
   const isRead = known !== null && mirror.catalogue.products.isVisible(product_id);
   const next_at = sent_at + listCadence(policy.cadence);
   const unread = primary ? unreadWithExpiry(sync, entry, next_at) : entry.unread;
@@ -234,12 +235,7 @@ function storeEntry(
   const ask = verdict.next;
   if (ask !== null) askReads(sync, [place], [product_id], ask);
   if (verdict.kind === 'keep') return { differs: false, ask };
-  const stored = mirror.catalogue.products.store(entry, {
-    ...read,
-    now: clock.now(),
-    stale_at: instant(sent_at + productCadence(policy, known)),
-    onlySaleAndImages: verdict.kind === 'sale-only',
-  });
+  const stored = mirror.catalogue.products.store(entry, { ...read, onlySaleAndImages: verdict.kind === 'sale-only' });
   afterStore(sync, { product_id, language, sent_at }, stored);
   if (primary) noteSignal(sync, { product_id, sent_at }, stored);
   return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask };

@@ -207,7 +207,7 @@ class Walk<Entry> {
     const now = clock.now();
     const found = afterShortWalk(shortLists.find(key), this.#shortWalk(count), started_at);
     shortLists.note(key, { ...found, unusable_example }, now);
-    if (isSettled(found)) {
+    if (isSettled(found.lists, found.met)) {
       const again = { at: instant(started_at + settledEveryMs), reason: 'suspicion' } as const;
       return this.#settle(complete, soonest([this.#list.sooner?.(started_at) ?? null, again]));
     }

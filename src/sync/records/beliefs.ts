@@ -1,5 +1,5 @@
 import type { Instant } from '../../clock.ts';
-import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { KindKey, LearnedRecord, RecordKey } from '../../domain/schedule/record.ts';
 import { usualLane } from '../../domain/schedule/resources.ts';
 import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domain/schedule/siblings.ts';
 import { either, type Looks, signalTier } from '../../domain/schedule/signal.ts';
@@ -8,13 +8,13 @@ import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Sync } from './context.ts';
 
 /** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */
-export function believed(record: Pick<RecordFacts, 'resource' | 'part' | 'shape' | 'exposure'>): Volatility {
+export function believed(record: LearnedRecord): Volatility {
   const { shape, exposure } = record;
   return shape === null || exposure === null ? priorOf(record) : { shape, exposure };
 }
 
 /** Returns the estimated rate of change of a record that was never read. */
-export function priorOf({ resource, part }: Pick<RecordFacts, 'resource' | 'part'>): Volatility {
+export function priorOf({ resource, part }: KindKey): Volatility {
   return priorVolatility(usualLane(resource, part));
 }
 

@@ -8,7 +8,6 @@ import {
   type Demand,
   noDemand,
   noExtraCalls,
-  type Priced,
   pricesAround,
 } from '../../domain/schedule/price.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
@@ -21,12 +20,11 @@ import {
   noWalkCosts,
   signalTier,
   type WalkCosts,
-  type Watch,
   watchOf,
 } from '../../domain/schedule/signal.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
-import type { Surveyed, SurveyedInterest } from '../../mirror/schedule/budget.ts';
+import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
 import { believed, siblingJump, signalOf } from './beliefs.ts';
 import type { Sync } from './context.ts';
@@ -62,7 +60,7 @@ export async function surveyDemand(sync: Sync, signal: AbortSignal): Promise<voi
     const records: AdaptiveRecord[] = mirror.schedule.records.adaptiveAfter(cursor, slice);
     if (signal.aborted) return;
     if (records.length === 0) break;
-    const priced = records.map((record) => pricedOf(sync, record, { floor, weight: weigh(record), walk_every }));
+    const priced = records.map((record) => ({ ...pricedOf(sync, record, walk_every), floor, weight: weigh(record) }));
     demand = addDemand(demand, priced);
     if (price !== noExtraCalls) walks = addWalkCosts(walks, priced, price);
     cursor = records.at(-1) ?? null;
@@ -86,7 +84,7 @@ export async function surveyDemand(sync: Sync, signal: AbortSignal): Promise<voi
 }
 
 /** Returns the best interval between walks of the list at a price; empty if no extra calls are made. */
-function walksAt({ mirror, policy }: Sync, costs: WalkCosts, price: number): Pick<Surveyed, 'walks'> {
+function walksAt({ mirror, policy }: Sync, costs: WalkCosts, price: number) {
   if (price === noExtraCalls) return {};
   const pages = Math.max(1, Math.ceil(mirror.catalogue.products.count() / policy.pageSize));
   const every = bestWalkInterval(costs, price, pages);
@@ -164,13 +162,9 @@ function marketOf({ mirror, clock, policy, budget }: Sync): Market {
   };
 }
 
-/** Returns a record in the form in which the demand counts it. */
-function pricedOf(
-  { mirror, policy }: Sync,
-  record: AdaptiveRecord,
-  { weight, floor, walk_every }: Pick<Priced, 'weight' | 'floor'> & Pick<Market, 'walk_every'>,
-): Priced & { readonly watch: Watch } {
+/** Returns the facts about a record that the demand counts, beside its weight and the shortest interval. */
+function pricedOf({ mirror, policy }: Sync, record: AdaptiveRecord, walk_every: number) {
   const cap = dayMs / readsPerPeriod(dayMs, cadenceOfRecord(policy.of(record.category), record, null));
   const watch = watchOf(mirror.schedule.signals.of(signalTier(record.part)), walk_every);
-  return { volatility: believed(record), weight, cap, floor, watch };
+  return { volatility: believed(record), cap, watch };
 }

@@ -1,7 +1,7 @@
 import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { suspicionDueAt } from '../../domain/sale/absence.ts';
-import type { Due, DueReason, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
+import type { Due, DueReason, KindKey, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import {
   type Extent,
   listEditionOf,
@@ -125,7 +125,7 @@ export function walkForPlace(sync: Sync, { edition, part, ...record }: RecordFac
 }
 
 /** Returns the milliseconds between two walks of a list that are needed for a single product. */
-function walkApartMs({ mirror }: Sync, list: Omit<RecordKind, 'due_at'>): number {
+function walkApartMs({ mirror }: Sync, list: KindKey): number {
   const pages = mirror.schedule.walks.pages(list) ?? Number.POSITIVE_INFINITY;
   return pages <= fewPages ? shortListEveryMs : longListEveryMs;
 }
@@ -211,10 +211,7 @@ function awaitRead(
  * Returns the instant of the last walk of a list, by default the primary one; null: never walked. Walks that ended
  * short count too, since they cost as many calls.
  */
-export function walkedAt(
-  { mirror, policy }: Sync,
-  list: Omit<RecordKind, 'due_at'> = walkKinds(policy.extent).primary,
-): number | null {
+export function walkedAt({ mirror, policy }: Sync, list: KindKey = walkKinds(policy.extent).primary): number | null {
   const whole = mirror.schedule.records.find({ ...list, product_id: 0 })?.fetched_at ?? null;
   const short = mirror.schedule.shortLists.find(list)?.walked_at ?? null;
   return whole === null || short === null ? (whole ?? short) : Math.max(whole, short);

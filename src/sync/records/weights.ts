@@ -11,17 +11,21 @@ import {
   windowInterest,
 } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
-import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
+import type { InterestScale, SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { SyncFacts } from './context.ts';
 
-/** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
-export interface ProductWeight extends Interest {
+/** Facts that the weight of a product follows from. */
+export interface WeighedInterest extends Interest {
   /** The weight of its category, by configuration. */
   readonly category: number;
   /** Shoppers' interest in it, relative to the average product. */
   readonly interest: number;
   /** True: its interest was capped at the most that counts for one product. */
   readonly limited: boolean;
+}
+
+/** Harm that stale copies of a product do, where 1 is usual, and the facts it follows from. */
+export interface ProductWeight extends WeighedInterest {
   /** Its views of each window of its dates, decayed until now. */
   readonly dated: readonly number[];
   /** The weight of each window of its dates. Its other records have `weight`, the mean of these. */
@@ -36,7 +40,7 @@ const slice = 200;
 export function weighProduct(
   { mirror, clock, policy }: SyncFacts,
   { product_id, category }: { readonly product_id: number; readonly category: string | null },
-  among: Pick<SurveyedInterest, 'products' | 'most' | 'split'>,
+  among: InterestScale,
 ): ProductWeight {
   const { list_place, windows } = mirror.schedule.interest.of(product_id);
   const own = policy.of(category);
@@ -63,10 +67,7 @@ export function weighProduct(
 }
 
 /** Returns the weight of one of a product's records. */
-export function weightOfRecord(
-  { weight, windows }: Pick<ProductWeight, 'weight' | 'windows'>,
-  { resource, part }: RecordKey,
-): number {
+export function weightOfRecord({ weight, windows }: ProductWeight, { resource, part }: RecordKey): number {
   return resource === 'availability' ? (windows[part] ?? weight) : weight;
 }
 

@@ -3,7 +3,6 @@ import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import type { DateChange } from '../../mirror/changes/changes.ts';
 import type { DateNow, ShownFacts } from '../../mirror/reading.ts';
-import type { Explanation } from './explain.ts';
 import type { ExplainedClaim } from './explain-claims.ts';
 
 /**
@@ -20,27 +19,30 @@ export interface DateExplanation {
   readonly claims: readonly ExplainedClaim[];
 }
 
-export interface DateSpan {
+/** The state of a date, and its lowest price. */
+interface Said {
+  /** Null: it was not shown, or nothing reports it. */
+  readonly state: DateState | null;
+  /** Minor units; null: no price. */
+  readonly lowest_price: number | null;
+}
+
+export interface DateSpan extends Said {
   readonly currency: string;
   /** Null: since the date was first read, or since before the change feed begins. */
   readonly from: number | null;
   /** Null: until now. */
   readonly to: number | null;
-  /** Null: it was not shown, or nothing reports it. */
-  readonly state: DateState | null;
-  /** Minor units; null: no price. */
-  readonly lowest_price: number | null;
   /** The reason for the read that found it; null: its first read. */
   readonly reason: DueReason | null;
 }
 
-type Said = Pick<DateSpan, 'state' | 'lowest_price'>;
-
 /** Explains a date: evidence of the mirror's state at the time when a shopper viewed it. */
 export function explainDate(
   mirror: ShownFacts,
-  { product_id, claims }: Pick<Explanation, 'product_id' | 'claims'>,
+  product_id: number,
   date: string,
+  claims: readonly ExplainedClaim[] = [],
 ): DateExplanation {
   const now = mirror.dateNow(product_id, date);
   const changes = mirror.changes.ofDate(product_id, date);

@@ -6,7 +6,7 @@ import { signalText } from './signal-text.ts';
 
 /* The explanation as text, for the command and the page. */
 
-export function titleOf({ title }: Pick<Explanation, 'title'>): string {
+export function titleOf(title: string | null): string {
   return title === null ? '(no title)' : short(printable(title));
 }
 

@@ -13,7 +13,7 @@ import { leftOutIn } from '../../upstream/passing-members.ts';
 import { believed } from '../records/beliefs.ts';
 import type { SyncFacts } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/reschedule.ts';
-import { type ProductWeight, weighProduct, weightOfRecord } from '../records/weights.ts';
+import { type WeighedInterest, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
 
 /** All facts that decide when a product is read and how it is shown. Instants in epoch milliseconds; null: never. */
@@ -40,7 +40,7 @@ export interface Explanation {
   readonly category: string | null;
   /** Harm that a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
   readonly weight: number;
-  readonly weighed: Omit<ProductWeight, 'weight' | 'windows' | 'dated'>;
+  readonly weighed: WeighedInterest;
   readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
   readonly records: readonly ExplainedRecord[];
   /** The claims of its latest answers. */
@@ -155,7 +155,8 @@ export function explainProduct(facts: SyncFacts, product_id: number): Explanatio
     products: mirror.catalogue.products.count(),
     most: Number.MAX_VALUE,
   };
-  const { weight, windows, dated: _, ...weighed } = weighProduct(facts, known, among);
+  const weights = weighProduct(facts, known, among);
+  const { weight, windows: _windows, dated: _dated, ...weighed } = weights;
   // A record of a place in a list that nothing requests is dropped when it is due, without a call.
   const read = mirror.schedule.records
     .ofProduct(product_id)
@@ -169,7 +170,7 @@ export function explainProduct(facts: SyncFacts, product_id: number): Explanatio
   };
   const records = read.map((record) => ({
     ...explainRecord(record, cadenceOfRecord(own, record, known)),
-    weight: weightOfRecord({ weight, windows }, record),
+    weight: weightOfRecord(weights, record),
     ...datesOf(record.resource, record.part),
   }));
   const { images, images_verified_at, ...rest } = shown;
@@ -239,7 +240,7 @@ function explainClosure(closure: Tables['_closure']): ExplainedClosure {
 /** Reasons for recurring reads. A retry, a notification and a request each cause a single call. */
 const recurring: ReadonlySet<DueReason> = new Set(['cadence-elapsed', 'likely-changed', 'reopening-look']);
 
-function explainRecord(record: RecordDetail, cadence_ms: number): Omit<ExplainedRecord, 'from' | 'to' | 'weight'> {
+function explainRecord(record: RecordDetail, cadence_ms: number) {
   const { resource, edition, fetched_at, fetched_reason, changed_at, due_at, due_reason, lane, failures, failure } =
     record;
   const planned = fetched_at !== null && recurring.has(due_reason);

@@ -10,7 +10,7 @@ import {
   shareOut,
 } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
-import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
+import type { ReportedViews } from '../../mirror/schedule/budget.ts';
 import type { SyncFacts } from '../records/context.ts';
 import { catalogueOf, targetsOf } from '../records/counted.ts';
 
@@ -44,7 +44,7 @@ export interface Plan {
    * The basis of the products' weights: the views that storefronts reported lately, the number of viewed products, and
    * the share of the weight of the ten most viewed. Null before the first survey.
    */
-  readonly interest: Pick<SurveyedInterest, 'views' | 'viewed' | 'greatest'> | null;
+  readonly interest: ReportedViews | null;
   /** The additional calls a day that the freshness targets would need after a change. */
   readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
 }

@@ -8,6 +8,7 @@ import {
   heldOf,
   isGone,
   isWorking,
+  type SubscriptionContent,
   type WantedSubscription,
 } from '../../domain/push/subscription.ts';
 import {
@@ -86,7 +87,7 @@ export function isReadable(unread: Unread | null): boolean {
 }
 
 /** An answer to a reactivation says nothing of the content, which stays as known. */
-const asKnown = { type: null, entity_ids: null, change_types: null };
+const asKnown: SubscriptionContent = { type: null, entity_ids: null, change_types: null };
 
 /** Milliseconds for which a read of the subscription need not be repeated before a PUT. */
 const justReadMs = 60_000;
@@ -323,7 +324,7 @@ export class OneSubscription {
   /** Stores the answer to a change. It takes what it omits from the request. Called inside a transaction. */
   #accepted(
     answer: SubscriptionAnswer,
-    sent: Pick<SubscriptionAnswer, keyof typeof asKnown>,
+    sent: SubscriptionContent,
     epoch: number,
     before: StoredSubscription | null,
   ): void {
