@@ -1,5 +1,6 @@
 import type { Window } from '../catalogue/availability.ts';
 import { dueNeverFetched } from './cadence.ts';
+import type { KindKey } from './record.ts';
 import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
 
 /** Resources that can be requested from the service now, without the paths that it turned out to lack. */
@@ -15,10 +16,7 @@ export interface Extent {
 }
 
 /** A kind of record. `due_at` is the instant in 1970 that sorts a never-fetched one. */
-export interface RecordKind {
-  readonly resource: Resource;
-  readonly edition: string;
-  readonly part: number;
+export interface RecordKind extends KindKey {
   readonly due_at: number;
 }
 

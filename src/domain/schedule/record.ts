@@ -51,14 +51,18 @@ export type DueReason =
   | 'sale-status-changed'
   | 'sale-status-doubted';
 
-export interface RecordKey {
+/** A kind of record, for any product. */
+export interface KindKey {
   readonly resource: Resource;
-  /** 0 for a list. */
-  readonly product_id: number;
   /** Language ('en') for texts, currency ('EUR') for availability, both ('en/EUR') for the product list. */
   readonly edition: string;
   /** Availability: window index, counted from the venue's today; else 0. */
   readonly part: number;
+}
+
+export interface RecordKey extends KindKey {
+  /** 0 for a list. */
+  readonly product_id: number;
 }
 
 /** Facts about a record's reads. Instants are null for never. */

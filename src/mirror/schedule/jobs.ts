@@ -1,10 +1,10 @@
 import { type Instant, instant } from '../../clock.ts';
 import { type Lane, laneIndex } from '../../domain/schedule/lanes.ts';
-import type { RecordKey } from '../../domain/schedule/record.ts';
+import type { KindKey, RecordKey } from '../../domain/schedule/record.ts';
 import { isList } from '../../domain/schedule/resources.ts';
 import { type Bound, listed, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { byKey, query } from '../sql/sql.ts';
-import { isOfKind, isRecord, type KindKey, type RecordSelection } from './record-reads.ts';
+import { isOfKind, isRecord, type RecordSelection } from './record-reads.ts';
 import { type Planned, triggeredApartMs } from './records.ts';
 
 /** A resync that was asked for, and how far it has come. */
@@ -199,7 +199,7 @@ type OfJob = { job_id: number };
 type Products = { ids: string };
 type Tied = KindKey & OfJob & Planned & { readonly at: Instant };
 type Unread = Tied & { readonly unread_since: Instant };
-type Awaited = RecordKey & OfJob & Pick<Planned, 'lane'> & { readonly at: Instant };
+type Awaited = RecordKey & OfJob & { readonly lane: number; readonly at: Instant };
 
 /** Statements that tie records to jobs. They return how many records they tied. */
 class JobTies extends Store<Writes> {

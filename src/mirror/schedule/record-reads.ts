@@ -2,14 +2,16 @@ import { type Instant, instant } from '../../clock.ts';
 import { quarantineAfter } from '../../domain/budget/backoff.ts';
 import { refusedCode } from '../../domain/evidence/reach.ts';
 import { type Lane, type LaneEntry, laneIndex, lanes } from '../../domain/schedule/lanes.ts';
-import { type DueReason, futureToleranceMs, type RecordFacts, type RecordKey } from '../../domain/schedule/record.ts';
-import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
+import {
+  type DueReason,
+  futureToleranceMs,
+  type KindKey,
+  type RecordFacts,
+  type RecordKey,
+} from '../../domain/schedule/record.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
 import { type Bound, type ExpressionBuilder, type Reads, Store, sql } from '../../sqlite/statements.ts';
 import { query, type Schema } from '../sql/sql.ts';
-
-/** A kind of record, for any product. */
-export type KindKey = Pick<RecordKind, 'resource' | 'edition' | 'part'>;
 
 /** Records by kind and product. `product_ids` null: of all products. */
 export interface RecordSelection {

@@ -1,13 +1,14 @@
 import { DeadlineExceeded } from '../../clock.ts';
 import { dueRequested } from '../../domain/schedule/cadence.ts';
 import type { LaneEntry } from '../../domain/schedule/lanes.ts';
+import type { KindKey } from '../../domain/schedule/record.ts';
 import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
 import { daysBetween } from '../../domain/time/dates.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
-import type { KindKey, RecordSelection } from '../../mirror/schedule/record-reads.ts';
+import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 import type { Sync } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
