@@ -7,12 +7,16 @@ export interface RoomLimits {
   readonly strangers: number;
 }
 
-export interface RoomOptions {
+/** The room of a listener. */
+export interface ListenerRoom {
   readonly limits: RoomLimits;
-  /** Whole or part of a connection that an admitted request makes known. */
-  readonly known: 'for its request' | 'for its connection';
   /** Called with the other end's address of each connection that is closed to make room. */
   readonly displaced?: ((peer: string) => void) | undefined;
+}
+
+export interface RoomOptions extends ListenerRoom {
+  /** Whole or part of a connection that an admitted request makes known. */
+  readonly known: 'for its request' | 'for its connection';
 }
 
 interface Connection {

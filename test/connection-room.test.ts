@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { ConnectionRoom, type RoomOptions } from '../src/connection-room.ts';
 
 /** A listener with a room. `open` connects from an address of this machine, and returns both ends. */
-async function harness(options: Pick<RoomOptions, 'limits' | 'known'>) {
+async function harness(options: RoomOptions) {
   const displaced: string[] = [];
   const room = new ConnectionRoom({ ...options, displaced: (peer) => void displaced.push(peer) });
   const arrived: ((socket: Socket) => void)[] = [];

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../clock.ts';
-import { ConnectionRoom, type RoomLimits } from '../connection-room.ts';
+import { ConnectionRoom, type ListenerRoom } from '../connection-room.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { type KeptListener, keepListening, type OpenListener } from '../kept-listener.ts';
 import { listenAddress } from '../listen-address.ts';
@@ -27,11 +27,8 @@ export interface ListeningPorts {
 }
 
 /** Numbers of connections and event streams that an interface holds. */
-export interface InterfaceRoom {
-  readonly limits: RoomLimits;
+export interface InterfaceRoom extends ListenerRoom {
   readonly streams: number;
-  /** Called for each connection that is closed to make room, with the address of its other end. */
-  readonly displaced?: (peer: string) => void;
   /** Called for each event stream that is refused. */
   readonly streamRefused?: () => void;
 }

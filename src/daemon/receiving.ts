@@ -152,7 +152,7 @@ class LeaderDesk implements Desk {
       writer.now(() => inbox.deliveries.store(group));
     };
     this.#kept =
-      sharing === null ? new InboxDesk({ store }, sync.clock, sync.log) : new SharedDesk(sharing.deliveries, sync.log);
+      sharing === null ? new InboxDesk(store, sync.clock, sync.log) : new SharedDesk(sharing.deliveries, sync.log);
   }
 
   async keep(delivery: Received): Promise<void> {

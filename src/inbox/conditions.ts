@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../clock.ts';
-import { type Bound, pick, Store, type Writes } from '../sqlite/statements.ts';
+import { type Bound, Store, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
 /** A period during which a condition was shown. */
@@ -11,8 +11,6 @@ interface Shown {
   readonly since: Instant | null;
   readonly says: string;
 }
-
-const columns = ['code', 'began_at', 'says'] as const;
 
 /** The periods of conditions, kept for 90 days. They survive a mirror that is repaired or filled from scratch. */
 export class ConditionPeriods extends Store<Writes> {
@@ -29,8 +27,9 @@ export class ConditionPeriods extends Store<Writes> {
   readonly #watch = this.db.change(({ now }: Bound<{ now: Instant }>) =>
     query.updateTable('inbox').set({ watched_since: now }),
   );
-  readonly #begin = this.db.change((period: Bound<Pick<ConditionPeriod, 'code' | 'began_at' | 'says'>>) =>
-    query.insertInto('condition_period').values(pick(period, columns)),
+  readonly #begin = this.db.change(
+    ({ code, began_at, says }: Bound<{ code: string; began_at: Instant; says: string }>) =>
+      query.insertInto('condition_period').values({ code, began_at, says }),
   );
   readonly #end = this.db.change(({ code, now }: Bound<{ code: string; now: Instant }>) =>
     query

@@ -88,10 +88,10 @@ export class Deliveries extends DeliveryReads<Writes> {
       .limit(limit),
   );
   readonly #settle = this.db.change(
-    ({ delivery_id, state, reason, settled_at }: Bound<Pick<Row, 'delivery_id' | 'state' | 'reason' | 'settled_at'>>) =>
+    ({ delivery_id, state, reason, now }: Bound<Id & { state: Settled; reason: string | null; now: Instant }>) =>
       query
         .updateTable('delivery')
-        .set({ state, reason, settled_at })
+        .set({ state, reason, settled_at: now })
         .where('delivery_id', '=', delivery_id)
         .where('state', '=', 'waiting'),
   );
@@ -234,7 +234,7 @@ export class Deliveries extends DeliveryReads<Writes> {
   settle(delivery_id: number, state: Settled, reason: string | null, now: Instant): void {
     const { quarantine } = this.#limits;
     this.transaction(() => {
-      if (this.#settle.run({ delivery_id, state, reason, settled_at: now }).changes === 0) return;
+      if (this.#settle.run({ delivery_id, state, reason, now }).changes === 0) return;
       const [ever = 0] = this.#count[state].all();
       if (state === 'quarantined' && ever % Math.min(quarantine.rows, trimEvery) === 0) this.#trim.run(quarantine);
     });

@@ -76,7 +76,7 @@ export function stored(body: Buffer): StoredBody {
 }
 
 /** Returns a body as received; empty if it was removed. `length`: its length as received, as far as known. */
-function asItCame({ coding, body, length }: Pick<Row, 'coding' | 'body' | 'length'>): Buffer {
+function asItCame({ coding, body, length }: Row): Buffer {
   if (coding !== 1) return body;
   const chunkSize = Math.min(length + spare, largest);
   return zstdDecompressSync(body, { maxOutputLength: largest, chunkSize });

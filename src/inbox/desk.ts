@@ -4,7 +4,6 @@ import { writeTroubleOf } from '../sqlite/fault.ts';
 import { anyNumber, GroupCommit } from '../sqlite/group-commit.ts';
 import type { Refused } from './admission.ts';
 import { InboxFull } from './byte-budget.ts';
-import type { Deliveries } from './deliveries.ts';
 import type { Received } from './delivery.ts';
 
 /** Takes what a receiver has admitted, and hears of what it has refused. */
@@ -31,16 +30,17 @@ export class InboxDesk implements Desk {
   readonly #commits: GroupCommit<Received>;
   #failing = false;
 
-  constructor(deliveries: Pick<Deliveries, 'store'>, clock: Clock, log: Logger) {
+  /** `store` stores all of them in one durable commit, or none. */
+  constructor(store: (received: readonly Received[]) => void, clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
-    const store = (group: readonly Received[]) => {
-      deliveries.store(group);
+    const keep = (group: readonly Received[]) => {
+      store(group);
       if (this.#failing) log.info('deliveries are stored again');
       this.#failing = false;
     };
     const tryAgain = (error: unknown, waited_ms: number) => this.#wait(error, waited_ms);
-    this.#commits = new GroupCommit(clock.monotonic, store, { tryAgain, most: anyNumber });
+    this.#commits = new GroupCommit(clock.monotonic, keep, { tryAgain, most: anyNumber });
   }
 
   keep(delivery: Received): Promise<void> {

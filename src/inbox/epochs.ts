@@ -8,8 +8,8 @@ import { type InboxTables, query } from './tables.ts';
  */
 export type CallbackEpoch = Readonly<InboxTables['callback_epoch']>;
 
-type OfEpoch = Pick<CallbackEpoch, 'subscription_id' | 'epoch'>;
-type OfSubscription = Pick<CallbackEpoch, 'subscription_id'>;
+type OfSubscription = { subscription_id: string };
+type OfEpoch = OfSubscription & { epoch: number };
 
 /** The number of dropped epochs per subscription that are still recognised. */
 const droppedKept = 4;
@@ -26,7 +26,7 @@ export class EpochTable extends Store<Writes> {
       .orderBy('epoch', 'desc')
       .limit(1),
   );
-  readonly #add = this.db.change((added: Bound<OfEpoch & Pick<CallbackEpoch, 'begun_at'>>) =>
+  readonly #add = this.db.change((added: Bound<OfEpoch & { begun_at: Instant }>) =>
     query.insertInto('callback_epoch').values(pick(added, ['subscription_id', 'epoch', 'begun_at'])),
   );
   readonly #announced = this.db.change(({ subscription_id, epoch, at }: Bound<OfEpoch & { at: Instant }>) =>

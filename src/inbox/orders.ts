@@ -14,7 +14,7 @@ const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as c
  * order counts as never reported.
  */
 export class ToldOrders extends Store<Writes> {
-  readonly #find = this.db.rows(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
+  readonly #find = this.db.values(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
     query
       .selectFrom('told_order')
       .select('contents_sha256')
@@ -31,8 +31,8 @@ export class ToldOrders extends Store<Writes> {
     query.deleteFrom('told_order').where('told_at', '<', before),
   );
 
-  /** Returns the order with this id; null: none was counted, as far as orders are kept. */
-  find(id_sha256: string, counted: number): Pick<ToldOrder, 'contents_sha256'> | null {
+  /** Returns `contents_sha256` of the order with this id; null: none was counted, as far as orders are kept. */
+  find(id_sha256: string, counted: number): string | null {
     return this.#find.get({ id_sha256, counted }) ?? null;
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
-import type { RoomOptions } from '../connection-room.ts';
+import type { ListenerRoom } from '../connection-room.ts';
 import { longestDelivery } from '../domain/push/delivery-text.ts';
 import type { Logger } from '../log.ts';
 import type { KnownAddresses } from './addresses.ts';
@@ -46,7 +46,7 @@ export interface ReceiverOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** What the process has room for, and who is told of connections that are closed to make some. */
-  readonly room?: Pick<RoomOptions, 'limits' | 'displaced'> | undefined;
+  readonly room?: ListenerRoom | undefined;
   readonly limits?: Partial<ReceiverLimits>;
   readonly kept?: ListenerPorts['kept'];
 }

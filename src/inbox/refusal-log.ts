@@ -20,7 +20,7 @@ export class RefusalLog {
     this.#monotonic = monotonic;
   }
 
-  note({ reason, caller: peer, subscription_id, epoch }: Omit<Refused, 'admitted'>): void {
+  note({ reason, caller: peer, subscription_id, epoch }: Refused): void {
     const now = this.#monotonic();
     for (const [name, { said_at }] of this.#peers) {
       if (this.#peers.size < peersAtMost || now - said_at < everyMs) break;

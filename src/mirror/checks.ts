@@ -15,9 +15,6 @@ export interface ReadDate extends DateOffer {
   readonly stale_at: Instant;
 }
 
-/** Counters of a check, for one product, tier and day. */
-export type CheckCounts = Omit<Tables['_check_count'], 'product_id' | 'tier' | 'day'>;
-
 /** One line of the view `availability_error_rate`. */
 export interface ErrorRateRow extends ReportCounts {
   readonly product_id: number;
@@ -39,6 +36,9 @@ export const countNames = [
   'checks', 'wrong', 'orders', 'orders_wrong', 'tickets', 'said_available', 'said_sold_out', 'said_price', 'unknown',
   'unanswered',
 ] as const; // biome-ignore format: a list of columns
+
+/** Counters of a check, for one product, tier and day. */
+export type CheckCounts = Record<(typeof countNames)[number], number>;
 
 const columns = ['product_id', 'tier', 'day', ...countNames] as const;
 
@@ -126,8 +126,8 @@ export class CheckTables extends Store<Writes> {
     return this.#alternatives.all({ product_id });
   }
 
-  count(key: Pick<Tables['_check_count'], 'product_id' | 'tier' | 'day'>, counts: CheckCounts): void {
-    this.#count.run({ ...key, ...counts });
+  count(counts: Tables['_check_count']): void {
+    this.#count.run(counts);
   }
 
   /** Forgets what was counted before a day. */
@@ -141,7 +141,7 @@ export class CheckTables extends Store<Writes> {
   }
 }
 
-function dates({ product_id, currency }: Bound<Omit<OfDate, 'date'>>) {
+function dates({ product_id, currency }: Bound<OfDate>) {
   return query
     .selectFrom('day as d')
     .innerJoin('date_window as w', 'w.window_id', 'd.window_id')

@@ -43,10 +43,7 @@ export interface FeedMemory extends FeedCeiling {
   isSame(mirror_path: string): boolean;
 }
 
-type Claimed = Pick<
-  Tables['_mirror'],
-  'pair_id' | 'written_by' | 'language' | 'currency' | 'image_size' | 'contract_version' | 'schema_version'
->;
+type Claimed = MirrorOptions & { readonly contract_version: number; readonly schema_version: number };
 
 /** Columns by which a mirror identifies itself. */
 type OwnRow = Pick<Tables['_mirror'], 'pair_id' | 'contract_version' | 'written_by' | 'last_delivery_id'>;
@@ -59,18 +56,7 @@ export function readOwnRow(db: Database): OwnRow | null {
 
 /** Pairs the mirror with the inbox, and decides whether its feed goes on. */
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
-  const {
-    path,
-    pair_id,
-    written_by,
-    language,
-    currency,
-    image_size,
-    feed,
-    newFeedId,
-    publish_rows = 'none',
-    waits_above = null,
-  } = options;
+  const { path, pair_id, language, currency, feed, newFeedId, publish_rows = 'none', waits_above = null } = options;
   const db = writesTo(connection);
   const stored = db
     .rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id', 'language', 'currency']))
@@ -87,15 +73,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
   });
   const schema_version = Number(connection.pragma('user_version', { simple: true }));
   db.transaction(() => {
-    writeClaim(db, {
-      pair_id,
-      written_by,
-      language,
-      currency,
-      image_size,
-      contract_version: contractVersion,
-      schema_version,
-    });
+    writeClaim(db, { ...options, contract_version: contractVersion, schema_version });
     makePrimary(db, language);
     new CurrencyTable(db).followWalks();
     if (stored !== undefined && (stored.language !== language || stored.currency !== currency))

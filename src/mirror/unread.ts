@@ -16,7 +16,7 @@ import type { Tables } from './sql/tables.ts';
 
 /** A member of a record's latest answer that is there and cannot be read. */
 export type StoredUnread = Tables['_unreadable'];
-type OfMember = Pick<StoredUnread, 'resource' | 'member'>;
+type OfMember = { readonly resource: Resource; readonly member: string };
 
 /** Lists, of which each row is judged by itself. */
 const lists = ['products', 'experiences', 'tags'] as const;

@@ -3,16 +3,16 @@ import { dirname } from 'node:path';
 import { type FileNote, noteOf } from './identity.ts';
 import { sync } from './sync.ts';
 
-/** State in which the last process left a file. */
-export type LeftFile = FileNote & {
+/** Facts that a process knows about a file when it stops using it. */
+export interface Leaving {
   /** Damage that a check found; null if none. */
   readonly damage: string | null;
   /** Instant of the last check of the whole file; null if unknown. */
   readonly checked_at: number | null;
-};
+}
 
-/** Facts that a process knows about a file when it stops using it. */
-export type Leaving = Pick<LeftFile, 'damage' | 'checked_at'>;
+/** State in which the last process left a file. */
+export type LeftFile = FileNote & Leaving;
 
 /** Note by path of the file. It lies beside the files because it has to be read before any of them is opened. */
 export type LastStop = Readonly<Record<string, LeftFile>>;

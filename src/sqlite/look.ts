@@ -96,7 +96,7 @@ function conditionOf(db: Database.Database, kind: FileKind, depth: LookDepth): L
 }
 
 /** Returns the writer that a newer file names, as its contract requires. Empty if a file names none. */
-function writerOf(db: Database.Database, { writer }: FileKind): Pick<Look, 'writer'> {
+function writerOf(db: Database.Database, { writer }: FileKind) {
   try {
     const found = writer === undefined ? undefined : db.prepare<[], string>(writer).pluck().get();
     return found === undefined ? {} : { writer: found };

@@ -66,7 +66,7 @@ export function pick<Values extends object, Name extends keyof Values>(
   values: Bound<Values>,
   names: readonly Name[],
 ): Bound<Pick<Values, Name>> {
-  return Object.fromEntries(names.map((name) => [name, values[name]])) as unknown as Bound<Pick<Values, Name>>;
+  return Object.fromEntries(names.map((name) => [name, values[name]])) as never;
 }
 
 /** Returns the elements of a bound JSON array: what a column is `in`. */
@@ -84,10 +84,14 @@ type Query<Row> = Compilable<Row> | RawBuilder<Row>;
 /** Nothing where nothing is bound. */
 type Args<Values extends object> = keyof Values extends never ? [] : [Values];
 
-/** A prepared query; `undefined` is no value to bind: it throws. */
-export interface Rows<Values extends object, Row> {
+/** A prepared statement that returns rows; `undefined` is no value to bind: it throws. */
+export interface Returning<Values extends object, Row> {
   get(...values: Args<Values>): Row | undefined;
   all(...values: Args<Values>): Row[];
+}
+
+/** A prepared query. */
+export interface Rows<Values extends object, Row> extends Returning<Values, Row> {
   /** One row after the other: for who may have enough of them early. */
   iterate(...values: Args<Values>): IterableIterator<Row>;
 }
@@ -114,7 +118,7 @@ export interface Writes extends Reads {
   /** A change that returns a column of the rows that it changed. */
   returning<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Pick<Rows<Values, Row[keyof Row]>, 'get' | 'all'>;
+  ): Returning<Values, Row[keyof Row]>;
   /** All or nothing; within another one, all or nothing of it. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
 }

@@ -27,7 +27,7 @@ import { place } from './places.ts';
 const hour = 3_600_000;
 const made_by = 'catalogued test';
 
-function orderOf({ mirror, backup }: Pick<Config, 'mirror' | 'backup'>, now: number): BackupOrder {
+function orderOf({ mirror, backup }: Config, now: number): BackupOrder {
   return { mirror: mirror.path, inbox: mirror.inbox_path, directory: backup.directory, why: 'asked', made_by, now };
 }
 

@@ -13,7 +13,7 @@ async function filled(): Promise<VirtualHarness> {
 }
 
 /** What the log says of conditions, one line each. */
-function said({ log }: Pick<VirtualHarness, 'log'>): string[] {
+function said({ log }: VirtualHarness): string[] {
   return (log.lines() as Line[])
     .filter(({ condition }) => condition !== undefined)
     .map(({ msg, level, condition }) => `${level} ${msg}: ${condition}`);

@@ -109,7 +109,7 @@ export function ratedAlike(mirror: string): void {
 }
 
 /** Has the schema be of another version: with a column less and one more, a table that is no more, and other views. */
-export async function age({ postgres }: Pick<Stage, 'postgres'>): Promise<void> {
+export async function age({ postgres }: Stage): Promise<void> {
   await postgres.query(
     `ALTER TABLE _product DROP COLUMN IF EXISTS signal_before_at, ADD COLUMN former text;
      CREATE TABLE _former (former_id bigint PRIMARY KEY);

@@ -43,19 +43,17 @@ function fail(error: unknown): never {
 try {
   const { deliveries, addresses } = opened();
   // The controls: one answers before it commits, one hides that it could not.
-  const stores: Partial<Record<ChildMode, Pick<Deliveries, 'store'>>> = {
-    early: { store: (group) => void setTimeout(() => deliveries.store(group), 20) },
-    deaf: {
-      store: (group) => {
-        try {
-          deliveries.store(group);
-        } catch {
-          // Nobody is told.
-        }
-      },
+  const stores: Partial<Record<ChildMode, Deliveries['store']>> = {
+    early: (group) => void setTimeout(() => deliveries.store(group), 20),
+    deaf: (group) => {
+      try {
+        deliveries.store(group);
+      } catch {
+        // Nobody is told.
+      }
     },
   };
-  const desk = new InboxDesk(stores[mode] ?? deliveries, systemClock, log);
+  const desk = new InboxDesk(stores[mode] ?? ((group) => deliveries.store(group)), systemClock, log);
   const keep = async (delivery: Received) => {
     try {
       await desk.keep(delivery);

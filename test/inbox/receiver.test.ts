@@ -82,7 +82,7 @@ describe('a delivery', () => {
 
   it('does not share its commit with later ones, but with all of the same turn', async () => {
     const groups: number[] = [];
-    await using test = await testReceiver({ deliveries: { store: (group) => groups.push(group.length) } });
+    await using test = await testReceiver({ store: (group) => groups.push(group.length) });
     const pipelined = Buffer.concat(
       Array.from({ length: 20 }, () =>
         Buffer.from(`POST ${test.path} HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx`),

@@ -7,7 +7,7 @@ const minute = 60_000;
 function saying() {
   let now = 0;
   const { log, lines } = testLog();
-  const whose = { subscription_id: 'norland', epoch: 2 };
+  const whose = { admitted: false, subscription_id: 'norland', epoch: 2 } as const;
   const refusals = new RefusalLog(log, () => now);
   const say = ({ reason, peer }: { reason: 'path' | 'method' | 'token' | 'dropped'; peer: string }) =>
     refusals.note({ reason, caller: peer, ...whose });

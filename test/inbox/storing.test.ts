@@ -28,7 +28,7 @@ function status(answer: string): number {
 describe('a full disk', () => {
   it('is a 503, never a 200 without a row; reads go on, and it is over when there is room again', async () => {
     using file = ownFile();
-    await using test = await testReceiver({ deliveries: file.deliveries });
+    await using test = await testReceiver({ store: (group) => file.deliveries.store(group) });
     const body = 'x'.repeat(3000);
     const limit = Number(file.db.pragma('page_count', { simple: true })) + 20;
     file.db.pragma(`max_page_count = ${limit}`);
@@ -65,7 +65,7 @@ describe('another program that writes the inbox', () => {
         throw error;
       }
     };
-    await using test = await testReceiver({ deliveries: { store } });
+    await using test = await testReceiver({ store });
     const other = openForWriting(file.db.name, inboxFile);
     other.exec('BEGIN IMMEDIATE');
     const first = exchange(test.port, post(test.path, 'first'));
@@ -90,7 +90,7 @@ describe('a failed fsync', () => {
       throw refusing;
     });
     file.db.exec('CREATE TEMP TRIGGER failing AFTER INSERT ON main.delivery BEGIN SELECT fail(); END');
-    await using test = await testReceiver({ deliveries: file.deliveries });
+    await using test = await testReceiver({ store: (group) => file.deliveries.store(group) });
     expect(status(await exchange(test.port, post(test.path, 'x')))).toBe(503);
     expect(test.desk.failures).toMatchObject([{ code: 'sync-failed', exitCode: 74 }]);
     file.db.exec('DROP TRIGGER failing');

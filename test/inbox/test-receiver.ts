@@ -66,14 +66,16 @@ class TestDesk implements Desk {
 }
 
 export async function testReceiver({
-  deliveries,
+  store,
   ...options
-}: Partial<ReceiverOptions> & { readonly deliveries?: Pick<Deliveries, 'store'> } = {}): Promise<TestReceiver> {
+}: Partial<ReceiverOptions> & { readonly store?: Deliveries['store'] } = {}): Promise<TestReceiver> {
   await using stack = new AsyncDisposableStack();
   const { inbox } = stack.use(testInbox());
   const { log, lines } = testLog('debug');
   const epoch = inbox.addresses.current(subscription_id, systemClock.now());
-  const desk = new TestDesk(new InboxDesk(deliveries ?? inbox.deliveries, systemClock, options.log ?? log));
+  const desk = new TestDesk(
+    new InboxDesk(store ?? ((group) => inbox.deliveries.store(group)), systemClock, options.log ?? log),
+  );
   const receiver = stack.use(
     await startReceiver({
       listen: '127.0.0.1:0',

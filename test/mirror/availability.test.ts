@@ -4,6 +4,7 @@ import { instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/catalogue/availability.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
+import type { AnswerMeta } from '../../src/mirror/catalogue/availability.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const hour = 3_600_000;
@@ -65,18 +66,20 @@ function answer(days: Record<number, DayForm>, covered_to: string): Availability
   };
 }
 
-function store(
-  test: TestMirror,
-  read: { from: number; sent_at?: number; hash?: string },
-  given: AvailabilityAnswer,
-): number {
-  const { from, sent_at = now, hash = 'h1' } = read;
-  const why = { reason: 'cadence-elapsed', readBefore: false } as const;
+interface Read {
+  readonly from: number;
+  readonly sent_at?: number;
+  readonly hash?: string;
+}
+
+const readOf = ({ from, sent_at = now, hash = 'h1' }: Read): AnswerMeta => ({
+  ...{ product_id: 7, currency: 'EUR', from: day(from), sent_at: instant(sent_at), now, hash, today, tiers },
+  ...{ reason: 'cadence-elapsed', readBefore: false },
+});
+
+function store(test: TestMirror, read: Read, given: AvailabilityAnswer): number {
   const { changed, added } = test.mirror.transaction(() =>
-    test.mirror.catalogue.availability.store(
-      { product_id: 7, currency: 'EUR', from: day(from), sent_at: instant(sent_at), now, hash, today, tiers, ...why },
-      given,
-    ),
+    test.mirror.catalogue.availability.store(readOf(read), given),
   );
   return changed + added;
 }
@@ -130,14 +133,7 @@ it('an answer costs a span a tier, each stale after its own cadence', () => {
   ]);
   const confirm = (sent_at: number, own: Tiers) =>
     test.mirror.transaction(() =>
-      test.mirror.catalogue.availability.confirm({
-        product_id: 7,
-        currency: 'EUR',
-        hash: 'h1',
-        sent_at: instant(sent_at),
-        today: day(0),
-        tiers: own,
-      }),
+      test.mirror.catalogue.availability.confirm({ ...readOf({ from: 0, sent_at }), tiers: own }),
     );
   confirm(now + hour, tiers);
   const stored = () => test.all('SELECT checked_at, stale_at - checked_at AS cadence FROM date_window');

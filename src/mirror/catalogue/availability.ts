@@ -11,7 +11,7 @@ import {
   tierStarts,
 } from '../../domain/catalogue/availability.ts';
 import { movedByRate } from '../../domain/catalogue/converted-price.ts';
-import { timesLeft } from '../../domain/catalogue/passed-times.ts';
+import { type DateState, timesLeft } from '../../domain/catalogue/passed-times.ts';
 import { type ChangeKind, markByRate } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
@@ -27,7 +27,6 @@ import {
   formOf,
   type OfProduct,
   SlotTable,
-  type StoredSlots,
   type Stretch,
   StretchTable,
   slotsOf,
@@ -49,21 +48,20 @@ export interface AnswerMeta extends OfProduct, FoundBy {
 }
 
 /** A date as it was read last, before any of its times had begun. */
-export type StoredDay = Pick<Tables['day'], 'date' | 'window_id' | 'state'> & {
-  [Column in keyof StoredSlots]: StoredSlots[Column] | null;
-};
+interface StoredDay extends DateOfSpan {
+  readonly state: DateState;
+  readonly slots: string | null;
+  readonly rest: string | null;
+}
 
-/** `most`: how many tickets one may order; null: the service names no limit. `window_id`: the span that the date is in now. */
-type DayRead = AnswerMeta &
-  DateSetting & {
-    readonly most: number | null;
-    readonly window_id: number;
-    /** Dates of the answer that differ only by the exchange rate. */
-    readonly byRate: ReadonlySet<string>;
-  };
+/** `most`: how many tickets one may order; null: the service names no limit. */
+type DatedRead = AnswerMeta & DateSetting & { readonly most: number | null };
+
+/** `window_id`: the span that the date is in now. `byRate`: dates of the answer that differ only by the exchange rate. */
+type DayRead = DatedRead & { readonly window_id: number; readonly byRate: ReadonlySet<string> };
 
 /** The row of a date that readers see; undefined: they see none. */
-type Shown = Pick<Stretch, 'state' | 'lowest_price' | (typeof printedColumns)[number]> | undefined;
+type Shown = Stretch | undefined;
 
 const printedColumns = ['lowest_adult_price', 'price_variant_type'] as const;
 
@@ -93,16 +91,16 @@ interface ShownDates {
 
 type Range = { readonly from: string; readonly to: string };
 
-type StoredSpan = Omit<Tables['date_window'], 'shut' | 'shown_stale_at' | 'expired_at'>;
-type WrittenSpan = Omit<StoredSpan, 'window_id'>;
+type WrittenSpan = Omit<Tables['date_window'], 'window_id' | 'shut' | 'shown_stale_at' | 'expired_at'>;
+type StoredSpan = WrittenSpan & { readonly window_id: number };
 
 const spanColumns = ['to_date', 'checked_at', 'stale_at', 'held_at', 'body_hash', 'max_tickets_per_order', 'variant_ids'] as const; // biome-ignore format: a list of columns
 
 /** Facts of an answer that hold for all its dates. */
-type SpanFacts = Pick<StoredSpan, 'max_tickets_per_order' | 'variant_ids'>;
+type SpanFacts = { readonly max_tickets_per_order: number | null; readonly variant_ids: string };
 
 /** A stored date and the span that it belongs to. */
-type DateOfSpan = Pick<Tables['day'], 'date' | 'window_id'>;
+type DateOfSpan = { readonly date: string; readonly window_id: number };
 
 /** The spans of a range of dates, before an answer is stored there. */
 interface SpansInRange {
@@ -117,8 +115,7 @@ interface SpansInRange {
   put(facts: SpanFacts, dates: readonly string[], uncounted: ReadonlySet<string>): Map<string, number>;
 }
 
-type Confirmed = OfProduct & Pick<AnswerMeta, 'hash' | 'sent_at'> & TierBounds;
-type ReadAt = Pick<Tables['date_window'], 'product_id' | 'checked_at'>;
+type ReadAt = { readonly product_id: number; readonly checked_at: Instant };
 
 /**
  * Spans of stored dates (table `date_window`): one for each tier of an answer, with the instants at which it was read and
@@ -168,7 +165,7 @@ class DateSpanTable extends Store<Writes> {
       .where('currency', '=', currency)
       .where('from_date', '<', date),
   );
-  readonly #confirm = this.db.change((bound: Bound<Confirmed>) =>
+  readonly #confirm = this.db.change((bound: Bound<AnswerMeta & TierBounds>) =>
     query
       .updateTable('date_window')
       .set((of) => ({
@@ -196,12 +193,8 @@ class DateSpanTable extends Store<Writes> {
   readonly #variants = this.db.values(byKey('date_window', ['product_id'], ['variant_ids']));
 
   /** Records that the same bytes came again: all dates of that answer were read at `sent_at`. */
-  confirm({
-    today,
-    tiers,
-    ...read
-  }: Pick<AnswerMeta, 'product_id' | 'currency' | 'hash' | 'sent_at' | 'today' | 'tiers'>): void {
-    this.#confirm.run({ ...read, ...tierBounds(tiers, today) });
+  confirm(read: AnswerMeta): void {
+    this.#confirm.run({ ...read, ...tierBounds(read.tiers, read.today) });
   }
 
   /** Moves `stale_at` of a product's spans after a cadence has changed. `todayAt`: the venue's day at an instant. */
@@ -250,14 +243,11 @@ class DateSpanTable extends Store<Writes> {
           if (isOlder(span) && this.#separate(span, { from, to }, within.get(span.window_id)?.length ?? 0))
             unused.add(span.window_id);
         const belonging = new Map<string, number>();
-        for (const { stale_after, each, isCounted } of byTier(read, dates, uncounted)) {
+        for (const tier of byTier(read, dates, uncounted)) {
+          const { each } = tier;
           const counts = Map.groupBy(each, (date) => before.get(date)?.window_id);
           const [known] = [...unused].sort((a, b) => (counts.get(b)?.length ?? 0) - (counts.get(a)?.length ?? 0));
-          const span = {
-            ...spanOf(read, of, { stale_after, isCounted }),
-            from_date: each[0] ?? from,
-            to_date: each.at(-1) ?? to,
-          };
+          const span = { ...spanOf(read, of, tier), from_date: each[0] ?? from, to_date: each.at(-1) ?? to };
           const old = known === undefined ? undefined : spans.get(known);
           const window_id = old?.window_id ?? this.#insert(span);
           if (old !== undefined) this.#replace(old, { ...span, window_id });
@@ -381,7 +371,7 @@ function byTier(
 function spanOf(
   { product_id, currency, sent_at, hash: body_hash }: AnswerMeta,
   of: SpanFacts,
-  { stale_after, isCounted }: Omit<OfTier, 'each'>,
+  { stale_after, isCounted }: OfTier,
 ) {
   // Views count in whole seconds: these dates are stale from the first one on.
   const held_at = isCounted ? null : instant(sent_at - (sent_at % 1000));
@@ -549,11 +539,7 @@ function isSeen(date: string, before: DayForm | undefined, after: DayForm | unde
 type Forms = readonly [before: DayForm | undefined, after: DayForm | undefined];
 
 /** Returns a stored and a read date without the times that have begun. */
-function leftOf(
-  date: string,
-  [before, after]: Forms,
-  { today, timezone, now }: Pick<DayRead, 'today' | 'timezone' | 'now'>,
-): Forms {
+function leftOf(date: string, [before, after]: Forms, { today, timezone, now }: DatedRead): Forms {
   if (date > today) return [before, after];
   const passed = minutesPassed(timezone, date, now);
   return [timesLeft(before, passed), timesLeft(after, passed)];
@@ -563,7 +549,7 @@ function leftOf(
 function datesByRate(
   stored: Iterable<StoredDay>,
   answer: ReadonlyMap<string, DayForm>,
-  read: AnswerMeta & Pick<DayRead, 'timezone' | 'most'>,
+  read: DatedRead,
 ): ReadonlySet<string> {
   const { mostRateMove: most } = read;
   if (most === undefined) return new Set();

@@ -30,7 +30,7 @@ type Own = Pick<Row, 'product_id' | 'language' | (typeof said)[number]>;
 
 /** Information needed to sell a product, by product and language. */
 export class CheckoutInformationTable extends FeedingStore {
-  readonly #one = this.db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+  readonly #one = this.db.rows(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
     query
       .selectFrom('checkout')
       .selectAll()
@@ -45,7 +45,7 @@ export class CheckoutInformationTable extends FeedingStore {
     return sql`insert into checkout (${names(columns)}) select ${sql.join(values)} from _product p where p.product_id = ${bound.product_id}
       on conflict do update set ${taken}`;
   });
-  readonly #copy = this.db.change(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+  readonly #copy = this.db.change(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
     copies(sql`r.product_id = ${product_id} and r.language = ${language}`),
   );
   readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<CheckoutInformationRead>) =>

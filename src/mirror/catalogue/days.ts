@@ -10,10 +10,10 @@ import type { Tables } from '../sql/tables.ts';
 import { PrintedPrices } from './prices.ts';
 
 /** Identifies a calendar: the dates of a product in a currency. */
-export type OfProduct = Pick<Tables['day'], 'product_id' | 'currency'>;
+export type OfProduct = { readonly product_id: number; readonly currency: string };
 
 /** A date of a product in a currency. */
-export type DateKey = OfProduct & Pick<Tables['day'], 'date'>;
+export type DateKey = OfProduct & { readonly date: string };
 
 /** A row of a date: what is shown of it from one instant to another. */
 export type Stretch = Omit<Tables['day'], keyof DateKey>;
@@ -118,7 +118,7 @@ export function stretchesAt(
 }
 
 /** A date with tickets as it is stored: the slots that a view shows, and the rest of what was answered of it. */
-export type StoredSlots = Pick<Tables['slot_day'], 'slots' | 'rest'>;
+export type StoredSlots = { readonly slots: string; readonly rest: string };
 
 /** The slots of dates. A date without tickets has no row. */
 export class SlotTable extends Store<Writes> {
@@ -178,7 +178,8 @@ function dropBefore(table: 'day' | 'slot_day') {
 }
 
 /** Time zone of a product, the types of its variants, and whether its dates are shown and sold. */
-export interface DateSetting extends Pick<Tables['_product'], 'shut'> {
+export interface DateSetting {
+  readonly shut: 0 | 1 | 2 | 3;
   readonly timezone: string | null;
   readonly types: VariantTypes;
 }

@@ -7,7 +7,7 @@ import { CheckoutFallbacks } from './checkout-information.ts';
 import type { ShownProducts } from './product-texts.ts';
 import type { SearchTable } from './search.ts';
 
-type OfLanguage = Pick<Tables['languages'], 'language'>;
+type OfLanguage = { readonly language: string };
 
 /** The languages that are mirrored: the views have rows in each. */
 export class LanguageTable extends Store<Writes> {

@@ -18,7 +18,9 @@ import type { Tables } from '../sql/tables.ts';
 export type ImageFile = Tables['_image_file'];
 
 /** Columns of a row that are set when a complete, verified file is stored. */
-export interface StoredFile extends Pick<ImageFile, 'etag' | 'last_modified'> {
+export interface StoredFile {
+  readonly etag: string | null;
+  readonly last_modified: string | null;
   readonly file: string;
   readonly checksum: string;
   readonly media_type: ImageType;
@@ -35,8 +37,6 @@ interface ProductRange {
 }
 
 type InRange = ProductRange & { readonly sizes: string; readonly now: Instant };
-type Asked = Pick<ImageFile, 'product_id' | 'image_key' | 'size' | 'url'>;
-type Checked = Asked & { readonly checked_at: Instant; readonly due_at: Instant };
 type Due = Bound<{ now: Instant; limit: number }>;
 
 /** A row without a file. */
@@ -161,21 +161,21 @@ export class ImageFileTable extends Store<Writes> {
       .where('due_at', '<=', now)
       .where('failure_kind', 'is', null),
   );
-  readonly #store = this.db.change((bound: Bound<Asked & StoredFile & { due_at: Instant }>) => {
+  readonly #store = this.db.change((bound: Bound<ImageFile & StoredFile>) => {
     const { file, checksum, media_type, width, height, bytes, etag, last_modified, fetched_at, due_at } = bound;
     return rowOf(bound)
       .set({ file, checksum, media_type, width, height, bytes, etag, last_modified })
       .set({ fetched_at, checked_at: fetched_at, due_at, ...noFailure });
   });
-  readonly #check = this.db.change((bound: Bound<Checked>) =>
+  readonly #check = this.db.change((bound: Bound<ImageFile>) =>
     rowOf(bound).set({ checked_at: bound.checked_at, due_at: bound.due_at, ...noFailure }),
   );
-  readonly #fail = this.db.change((bound: Bound<Checked & { text: string }>) =>
+  readonly #fail = this.db.change((bound: Bound<ImageFile & { text: string }>) =>
     rowOf(bound)
       .set({ checked_at: bound.checked_at, due_at: bound.due_at, failure: bound.text, failure_kind: 'failed' })
       .set((of) => ({ failures: of('failures', '+', 1) })),
   );
-  readonly #gone = this.db.change((bound: Bound<Checked>) =>
+  readonly #gone = this.db.change((bound: Bound<ImageFile>) =>
     rowOf(bound)
       .set({ ...none, checked_at: bound.checked_at, due_at: bound.due_at, failure: 'gone', failure_kind: 'gone' })
       .set((of) => ({ failures: of('failures', '+', 1) })),
@@ -346,7 +346,7 @@ function dueAt({ now, limit }: Due) {
     .limit(limit);
 }
 
-function rowOf({ product_id, image_key, size, url }: Bound<Asked>) {
+function rowOf({ product_id, image_key, size, url }: Bound<ImageFile>) {
   return query
     .updateTable('_image_file')
     .where('product_id', '=', product_id)

@@ -16,7 +16,7 @@ import { query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Row = Tables['image'];
-type OfImage = Pick<Row, 'product_id' | 'image_key'>;
+type OfImage = { readonly product_id: number; readonly image_key: string };
 
 /** A complete read of a product's images. */
 export interface ImagesRead extends FoundBy {
@@ -29,7 +29,7 @@ export interface ImagesRead extends FoundBy {
 
 /** The images of each product: those of its newest complete read (sent at `_product.images_verified_at`) stand, others are withdrawn. */
 export class ImageTable extends Store<Writes> {
-  readonly #stored = this.db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+  readonly #stored = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('image').selectAll().where('product_id', '=', product_id),
   );
   readonly #put = this.db.change(putting);
@@ -67,7 +67,7 @@ export class ImageTable extends Store<Writes> {
       const of = { product_id, image_key };
       this.#put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
       // Another signature of the same address is stored, and is no change.
-      if (row?.withdrawn_at === null && row.position === image.position && isSame(row, image)) {
+      if (row?.withdrawn_at === null && row.position === image.position && isSame(row.document, image.document)) {
         this.#readdress.run({ ...of, document: image.document });
         continue;
       }
@@ -95,7 +95,7 @@ export class ImageTable extends Store<Writes> {
 
 /** Columns of an image that come from its document. */
 const said = { small_url: 'small', medium_url: 'medium', large_url: 'large', extra_large_url: 'extra_large', alt_text: 'alt_text' } as const; // biome-ignore format: a table
-type Stored = Pick<Row, 'product_id' | 'image_key' | 'position' | 'credit' | 'document' | 'first_seen_at'>;
+type Stored = Image & OfImage & { readonly first_seen_at: Instant };
 
 /** Stores an image that stands. Its file stays; it belongs to the table that keeps files. */
 function putting({ product_id, image_key, position, credit, document, first_seen_at }: Bound<Stored>) {
@@ -119,7 +119,7 @@ function putting({ product_id, image_key, position, credit, document, first_seen
 }
 
 /** Gives the files of an image its addresses with another signature. They are not fetched again for it. */
-function readdressing({ product_id, image_key, document }: Bound<OfImage & Pick<Row, 'document'>>) {
+function readdressing({ product_id, image_key, document }: Bound<OfImage & { document: string }>) {
   return query
     .updateTable('_image_file')
     .set((of) => ({ url: sql<string>`json_extract(${document}, '$.' || ${of.ref('size')})` }))
@@ -129,14 +129,14 @@ function readdressing({ product_id, image_key, document }: Bound<OfImage & Pick<
 }
 
 /** Returns whether two documents of an image are the same but for signatures of its addresses. */
-function isSame(row: Pick<Row, 'document'>, { document }: Pick<Image, 'document'>): boolean {
-  return row.document === document || unsigned(row.document) === unsigned(document);
+function isSame(before: string, document: string): boolean {
+  return before === document || unsigned(before) === unsigned(document);
 }
 
 /** Returns whether an image that stands differs in anything but its credit, whose change has a kind of its own. */
 function differsBesideCredit(row: Row, { position, document, credit }: Image): boolean {
   if (row.position !== position) return true;
-  if (isSame(row, { document })) return false;
+  if (isSame(row.document, document)) return false;
   return (
     row.credit === credit ||
     changedFields(unsigned(row.document), unsigned(document)).some((name) => !/^credits?$/.test(name))
@@ -186,7 +186,6 @@ export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
 
 type Before = Bound<{ before: Instant }>;
 type At = { readonly at: Instant };
-type Takedown = Tables['_image_takedown'];
 
 /** History of each image, for the audit. */
 export class ImageLedger extends ImageLedgerReads<Writes> {
@@ -198,7 +197,7 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
       .onConflict((taken) => taken.doUpdateSet({ new: bound.new }));
   });
   readonly #takenDown = this.db.change(
-    (bound: Bound<OfImage & Pick<Takedown, 'credit' | 'verified_at' | 'withdrawn_at'>>) =>
+    (bound: Bound<OfImage & { credit: string | null; verified_at: Instant | null; withdrawn_at: Instant }>) =>
       takeDown(
         standing(bound.product_id)
           .select([
@@ -213,7 +212,7 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
       ),
   );
   readonly #productTakenDown = this.db.change(
-    ({ product_id, withdrawn_at }: Bound<Pick<Takedown, 'product_id' | 'withdrawn_at'>>) =>
+    ({ product_id, withdrawn_at }: Bound<{ product_id: number; withdrawn_at: Instant }>) =>
       takeDown(
         standing(product_id)
           .innerJoin('_product as p', 'p.product_id', 'i.product_id')
@@ -234,7 +233,7 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
       .where('image_key', '=', image_key)
       .where('returned_at', 'is', null),
   );
-  readonly #productReturned = this.db.change(({ product_id, at }: Bound<Pick<OfImage, 'product_id'> & At>) =>
+  readonly #productReturned = this.db.change(({ product_id, at }: Bound<At & { product_id: number }>) =>
     query
       .updateTable('_image_takedown as t')
       .set({ returned_at: at })

@@ -1,5 +1,5 @@
 import { instant } from '../../clock.ts';
-import { printedSteps, samePrices } from '../../domain/catalogue/printed-price.ts';
+import { type PrintedStep, printedSteps, samePrices } from '../../domain/catalogue/printed-price.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { markByRate } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
@@ -10,8 +10,7 @@ import type { Tables } from '../sql/tables.ts';
 import type { ProductRead } from './product-reads.ts';
 
 type Price = Tables['price'];
-type OfProduct = Pick<Price, 'product_id' | 'currency'>;
-type Step = Pick<Price, 'until_at' | (typeof printedColumns)[number]>;
+type OfProduct = { readonly product_id: number; readonly currency: string };
 
 /** Start of the first price of a product, and end of the last one. */
 export const atFirst = instant(0);
@@ -111,9 +110,7 @@ function insertPrice(row: Bound<Pick<Price, (typeof insertedColumns)[number]>>) 
   return query.insertInto('price').values({ ...pick(row, insertedColumns), shut } as never);
 }
 
-type Printed = Readonly<Omit<Step, 'until_at'>> & { readonly until_at: number };
-
-function sameSteps(before: readonly Printed[], steps: readonly Printed[]): boolean {
+function sameSteps(before: readonly PrintedStep[], steps: readonly PrintedStep[]): boolean {
   return (
     before.length === steps.length &&
     steps.every((step, index) => {

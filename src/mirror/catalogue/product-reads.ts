@@ -90,7 +90,7 @@ interface SaidBy {
   readonly source: 'list' | 'detail';
 }
 
-type OfProduct = Pick<SaidBy, 'product_id'>;
+type OfProduct = { readonly product_id: number };
 
 interface Limited {
   readonly limit: number;
@@ -101,7 +101,7 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #texts = this.db.rows(
     byKey('_product_text', ['product_id', 'language'], ['list_document', 'detail_document']),
   );
-  readonly #price = this.db.values(({ product_id, currency }: Bound<Pick<SaidBy, 'product_id' | 'currency'>>) =>
+  readonly #price = this.db.values(({ product_id, currency }: Bound<OfProduct & { currency: string }>) =>
     query
       .selectFrom('price')
       .select('from_price')

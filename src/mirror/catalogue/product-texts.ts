@@ -163,10 +163,10 @@ export class ShownProducts extends Store<Writes> {
       .where('product_id', '=', bound.product_id)
       .where('read_language', '=', bound.language),
   );
-  readonly #texts = this.db.rows(({ product_id }: Bound<Pick<Text, 'product_id'>>) =>
+  readonly #texts = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_product_text').selectAll().where('product_id', '=', product_id),
   );
-  readonly #dropOthers = this.db.change(({ product_id }: Bound<Pick<Text, 'product_id'>>) =>
+  readonly #dropOthers = this.db.change(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .deleteFrom('product')
       .where('product_id', '=', product_id)

@@ -213,7 +213,7 @@ class ProductRows extends FeedingStore {
     const otherTags = this.#tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = this.#replaceImages(row, entry, read);
     if (row !== undefined && row.withdrawn_at !== null) images.productReturned(product_id, sent_at);
-    const told = tellSale(this.changes, row, next, { title: entry.title, read });
+    const told = tellSale(this.changes, row, next, entry, read);
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
     this.#recommend(row, next, read);
     const differs =
@@ -243,7 +243,7 @@ class ProductRows extends FeedingStore {
    * Returns the zone that counts for a product: that of its timeslots, else its own; where that cannot be read, the one of
    * most products of its city.
    */
-  #zoneOf({ timezone, city_id }: Pick<Product, 'timezone' | 'city_id'>, isUnread: boolean, product_id: number) {
+  #zoneOf({ timezone, city_id }: Product | ProductEntry, isUnread: boolean, product_id: number) {
     const { zones } = this.#ports;
     const known = zones.ofSlots(product_id) ?? timezone;
     return known === null && isUnread && city_id !== null ? zones.ofCity(city_id) : known;
@@ -332,7 +332,7 @@ function offSale(
   };
 }
 
-function isOnSale({ sale_status, closure_unconfirmed }: Pick<Product, 'sale_status' | 'closure_unconfirmed'>): boolean {
+function isOnSale({ sale_status, closure_unconfirmed }: Product): boolean {
   return sale_status === 'enabled' && closure_unconfirmed === 0;
 }
 
@@ -347,7 +347,8 @@ function tellSale(
   changes: ChangeTable,
   row: Product | undefined,
   next: Product,
-  { title, read }: Pick<ProductEntry, 'title'> & { readonly read: ProductRead },
+  { title }: ProductEntry,
+  read: ProductRead,
 ): boolean {
   const { product_id, disabled_reason: reason, expected_reopening } = next;
   if (row === undefined) {
@@ -372,7 +373,7 @@ const instantOf = {
 /** Notes what a read decides about a closure that is in force; returns the closure as it stands then, null where it is over. */
 function decideClosure(
   closures: ClosureTable,
-  { product_id, sale_status: is }: Pick<ProductEntry, 'product_id' | 'sale_status'>,
+  { product_id, sale_status: is }: ProductEntry,
   sent_at: Instant,
 ): StoredClosure | null {
   const closure = closures.inForce(product_id);

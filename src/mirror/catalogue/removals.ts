@@ -25,7 +25,7 @@ export interface CompleteWalk {
   readonly included?: readonly number[];
 }
 
-type WalkValues = Omit<CompleteWalk, 'included'> & { readonly included: string };
+type WalkValues = { readonly edition: string; readonly started_at: Instant; readonly included: string };
 type BoundWalk = Bound<WalkValues>;
 
 /** Decides whether an entry is stored; else the one that is shown stays, as stale. `isKnown`: one is shown. */

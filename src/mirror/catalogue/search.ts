@@ -163,8 +163,6 @@ function placeOf(product_id: RawBuilder<number>) {
     .where((of) => of.between('longitude', -180, 180));
 }
 
-type Word = Tables['search_words'];
-
 /** The second index: the terms of each entry, in how many entries each word is, and the deletions of words that a typo may mean. */
 class SearchWords extends Store<Writes> {
   readonly #putText = this.db.change(
@@ -175,7 +173,7 @@ class SearchWords extends Store<Writes> {
   readonly #documents = this.db.values(byKey('search_words', ['word', 'language', 'term'], ['documents']));
   readonly #count = this.db.change(upsert('search_words', ['word', 'language', 'term'], ['documents']));
   readonly #forget = this.db.change(dropBy('search_words', ['word', 'language', 'term']));
-  readonly #isKnown = this.db.values(({ word }: Bound<Pick<Word, 'word'>>) =>
+  readonly #isKnown = this.db.values(({ word }: Bound<{ word: string }>) =>
     query
       .selectFrom('search_words')
       .select((of) => of.lit(1).as('one'))

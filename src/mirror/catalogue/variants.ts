@@ -22,9 +22,6 @@ export interface VariantRead extends FoundBy {
   readonly groups?: readonly VariantGroup[];
 }
 
-/** The variants read again, with the same bytes. */
-type VariantsConfirmed = Omit<VariantRead, 'source' | 'now' | 'reason' | 'groups'>;
-
 /** Columns that are shown as the document has them: those that are declared with a path in it, but for the key. */
 const { variant_id: _, ...declared } = variantsOfContract.columns;
 type Fact = Exclude<keyof Row & keyof typeof declared, (typeof variantKey)[number] | `${string}_at` | 'document'>;
@@ -42,12 +39,12 @@ const said = [
 export class VariantTables extends FeedingStore {
   readonly #groups = new VariantGroups(this.db);
   readonly #primary = this.db.values(() => query.selectFrom('_mirror').select('language'));
-  readonly #ofProduct = this.db.rows(({ product_id, language }: Bound<Pick<Row, 'product_id' | 'language'>>) =>
+  readonly #ofProduct = this.db.rows(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
     query.selectFrom('_variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
   readonly #put = this.db.change(upsert('_variant', variantKey, said));
   readonly #drop = this.db.change(dropBy('_variant', variantKey));
-  readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantsConfirmed>) =>
+  readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantRead>) =>
     query
       .updateTable('_variant')
       .set({ checked_at: sent_at, stale_at, held_at: null })
@@ -127,18 +124,12 @@ export class VariantTables extends FeedingStore {
   }
 
   /** The same bytes came again. */
-  confirm(read: VariantsConfirmed): void {
+  confirm(read: VariantRead): void {
     this.#mark.run(read);
   }
 
   /** Returns the variants that the variants read of a record has brought, each with its type as shown. */
-  ofRead({
-    product_id,
-    edition: language,
-  }: {
-    readonly product_id: number;
-    readonly edition: string;
-  }): Pick<Row, 'variant_id' | 'variant_type'>[] {
+  ofRead({ product_id, edition: language }: { readonly product_id: number; readonly edition: string }): Row[] {
     return this.#ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null);
   }
 
@@ -150,11 +141,11 @@ export class VariantTables extends FeedingStore {
 
 /** Names of the groups of a product's variants. A group that an answer does not name keeps its name. */
 class VariantGroups extends Store<Writes> {
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_variant_group').selectAll().where('product_id', '=', product_id),
   );
   readonly #put = this.db.change(upsert('_variant_group', ['product_id', 'group_id'], ['name', 'read_at']));
-  readonly #grouped = this.db.rows(({ product_id }: Bound<Pick<Row, 'product_id'>>) =>
+  readonly #grouped = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_variant')
       .select(['variant_id', 'group_ids'])
@@ -180,11 +171,7 @@ class VariantGroups extends Store<Writes> {
 }
 
 /** Only a variants read sets `checked_at`. For a variant that only availability has, the view asks the spans. */
-function stamps(
-  { source, sent_at, stale_at }: VariantRead,
-  row: Row,
-  changed: boolean,
-): Pick<Row, 'checked_at' | 'changed_at' | 'stale_at' | 'held_at'> {
+function stamps({ source, sent_at, stale_at }: VariantRead, row: Row, changed: boolean) {
   const changed_at = changed ? sent_at : row.changed_at;
   return source === 'variants'
     ? { checked_at: sent_at, stale_at, held_at: null, changed_at }

@@ -12,7 +12,7 @@ const datesAheadMs = 400 * 86_400_000;
 /** Time zone offsets from which the views compute the local hour. */
 export class ZoneTable extends Store<Writes> {
   readonly #zones = this.db.values(() => query.selectFrom('_product').select('timezone').distinct());
-  readonly #known = this.db.values(({ timezone }: Bound<Pick<Tables['_zone_offset'], 'timezone'>>) =>
+  readonly #known = this.db.values(({ timezone }: Bound<{ timezone: string }>) =>
     query.selectFrom('_zone_offset').select('timezone').where('timezone', '=', timezone).limit(1),
   );
   readonly #clear = this.db.change(() => query.deleteFrom('_zone_offset'));

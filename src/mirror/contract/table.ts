@@ -138,6 +138,6 @@ export type PublicRow<Of extends Table> = Omit<
 >;
 
 /** Returns the columns of a `PublicRow`. */
-export function publicColumns({ columns }: Pick<Table, 'columns'>): [name: string, column: Column][] {
+export function publicColumns({ columns }: Table): [name: string, column: Column][] {
   return Object.entries(columns).filter(([name, column]) => column.public !== false && name !== 'document');
 }

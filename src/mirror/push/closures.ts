@@ -85,7 +85,7 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
   }
 
   /** Returns the last that ended, or were confirmed, the newest first. */
-  decided(limit: number): Pick<Tables['_closure'], 'confirmed_at' | 'ended_at'>[] {
+  decided(limit: number): { readonly confirmed_at: number | null }[] {
     return this.#decided.all({ limit });
   }
 

@@ -11,9 +11,12 @@ import type { Tables } from '../sql/tables.ts';
 import { working } from './subscriptions.ts';
 
 /** A change that a read found and somebody should announce. */
-export interface ExpectedNotice extends Expectation {
+export interface ExpectedNotice extends Expectation, OfChange {
   readonly since_at: Instant;
   readonly found_at: Instant;
+}
+
+interface OfChange {
   readonly product_id: number;
   readonly change_type: ChangeType;
 }
@@ -30,14 +33,12 @@ export interface Announcer extends Trust {
 
 export interface AnnouncedUpdates {
   readonly products: number;
-  readonly shown: number;
   /** Instant of the first announcement; null if there was none. */
   readonly since: Instant | null;
 }
 
 type Span = { readonly from: Instant; readonly to: Instant };
 type OfProduct = { readonly product_id: number };
-type OfChange = Pick<ExpectedNotice, 'product_id' | 'change_type'>;
 
 /** A read may have shown a change so long before it was announced: announcements are held back. */
 const earlierMs = 3_600_000;
@@ -147,13 +148,13 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
   }
 
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
-  updates(from: Instant, to: Instant): AnnouncedUpdates {
+  updates(from: Instant, to: Instant): AnnouncedUpdates & { readonly shown: number } {
     const { products = 0, shown = 0, since = null } = this.#updates.get({ from, to }) ?? {};
     return { products, shown: shown ?? 0, since };
   }
 
   /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
-  unshown(from: Instant, to: Instant): Pick<AnnouncedUpdates, 'products' | 'since'> {
+  unshown(from: Instant, to: Instant): AnnouncedUpdates {
     return this.#unshown.get({ from, to }) ?? { products: 0, since: null };
   }
 
@@ -221,7 +222,7 @@ export class NoticeTable extends NoticeReads<Writes> {
 }
 
 export type Gap = Tables['_gap'];
-type OfGap = Pick<Gap, 'subscription_id'>;
+type OfGap = { readonly subscription_id: string | null };
 
 /** Queries about periods without notifications. */
 export class GapReads<Db extends Reads = Reads> extends Store<Db> {
@@ -351,7 +352,7 @@ export class GapTable extends GapReads<Writes> {
       .where('to_at', 'is', null),
   );
   readonly #healed = this.db.change(
-    ({ gap_id, healed_to, products }: Bound<Pick<Gap, 'gap_id' | 'healed_to' | 'products'>>) =>
+    ({ gap_id, healed_to, products }: Bound<{ gap_id: number; healed_to: number; products: number }>) =>
       query
         .updateTable('_gap')
         .set(({ eb }) => ({ healed_to, products: eb('products', '+', products) }))

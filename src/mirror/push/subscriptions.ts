@@ -10,18 +10,23 @@ import { query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
 type Row = Tables['_subscription'];
-type Key = Pick<Row, 'subscription_id'>;
+type Key = { readonly subscription_id: string };
 
-/** A subscription as it is stored. */
-export interface StoredSubscription
-  extends Omit<Row, 'change_types' | 'entity_ids' | 'differences' | 'announced' | 'announceable'> {
-  readonly change_types: readonly string[] | null;
-  readonly entity_ids: readonly number[] | null;
-  readonly differences: readonly string[];
+/** Columns of the view `subscriptions`. */
+interface Shown {
   /** Null for products_i_sell: the service keeps the list. */
   readonly covered_products: number | null;
   /** From 0 to 1; null: nothing was announceable yet. */
   readonly trust: number | null;
+}
+
+/** A subscription as it is stored. */
+export interface StoredSubscription
+  extends Shown,
+    Omit<Row, 'change_types' | 'entity_ids' | 'differences' | 'announced' | 'announceable'> {
+  readonly change_types: readonly string[] | null;
+  readonly entity_ids: readonly number[] | null;
+  readonly differences: readonly string[];
 }
 
 /** Mirrored products or experiences that a declaration selects; null if it has no such filter. */
@@ -36,15 +41,18 @@ export interface UncoveredProduct {
   readonly title: string | null;
 }
 
-/** Facts from a read or a PUT. A null keeps the previous value. */
-export interface SubscriptionFacts {
+interface PlainFacts {
   readonly status: string;
   readonly type: string | null;
-  readonly change_types: readonly string[] | null;
-  readonly entity_ids: readonly number[] | null;
   readonly address: AddressOwner | null;
   readonly epoch: number | null;
   readonly at: Instant;
+}
+
+/** Facts from a read or a PUT. A null keeps the previous value. */
+export interface SubscriptionFacts extends PlainFacts {
+  readonly change_types: readonly string[] | null;
+  readonly entity_ids: readonly number[] | null;
 }
 
 /** Reason why an attempt failed: `kind` decides what happens next, `message` is for people. */
@@ -212,7 +220,7 @@ export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
 
 /** The same, with what reads, attempts and deliveries show of them. */
 export class SubscriptionTable extends SubscriptionReads<Writes> {
-  readonly #declare = this.db.change(({ subscription_id, declared_id, type }: Bound<Wanted>) =>
+  readonly #declare = this.db.change(({ subscription_id, declared_id, type }: Bound<WantedSubscription>) =>
     query
       .insertInto('_subscription')
       .values({ subscription_id, declared_id, type })
@@ -348,8 +356,7 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
 
   /** Those that are wanted have a row, and no other one counts as declared. Returns the ids of rows that were declared until now. */
   declare(wanted: readonly WantedSubscription[]): string[] {
-    for (const { subscription_id, declared_id, type } of wanted)
-      this.#declare.run({ subscription_id, declared_id, type });
+    for (const each of wanted) this.#declare.run(each);
     return this.#undeclare.all({ ids: JSON.stringify(wanted.map(({ subscription_id }) => subscription_id)) });
   }
 
@@ -437,10 +444,7 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
 
 /** Lists as JSON. */
 type FilterText = { [Name in keyof EntityFilter]: string | null };
-type Wanted = Pick<WantedSubscription, 'subscription_id' | 'declared_id' | 'type'>;
-type Learned = Key &
-  Pick<Row, 'change_types' | 'entity_ids' | 'address' | 'epoch'> &
-  Pick<SubscriptionFacts, 'status' | 'type' | 'at'>;
+type Learned = Key & PlainFacts & { change_types: string | null; entity_ids: string | null };
 
 function visible({ categories, city_ids, country_ids }: Bound<FilterText>) {
   return query
@@ -485,11 +489,7 @@ function listText(list: readonly unknown[] | null): string | null {
   return list === null ? null : JSON.stringify(list);
 }
 
-function parsed({
-  announced: _,
-  announceable: __,
-  ...row
-}: Row & Pick<StoredSubscription, 'covered_products' | 'trust'>): StoredSubscription {
+function parsed({ announced: _, announceable: __, ...row }: Row & Shown): StoredSubscription {
   return {
     ...row,
     change_types: row.change_types === null ? null : (JSON.parse(row.change_types) as string[]),

@@ -1,7 +1,7 @@
 import type { Instant } from '../../clock.ts';
 import { type Budget, storedBudget } from '../../domain/budget/budget.ts';
 import type { Demand } from '../../domain/schedule/price.ts';
-import type { RecordFacts } from '../../domain/schedule/record.ts';
+import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { priorSiblings, type SiblingKind, type SiblingSubject } from '../../domain/schedule/siblings.ts';
 import {
   priorSignal,
@@ -172,7 +172,7 @@ export interface SiblingGroups {
   readonly supplier: string | null;
 }
 
-type OfGroup<Group> = Pick<RecordFacts, 'product_id' | 'edition' | 'part'> & { group: Group };
+type OfGroup<Group> = RecordKey & { group: Group };
 
 /** Groups of products whose dates tend to change together. */
 export class SiblingReads extends Store<Reads> {
@@ -195,10 +195,10 @@ export class SiblingReads extends Store<Reads> {
   }
 
   /** Returns the same dates of other products of the group that are on sale and were read, at most fifty: planning them again takes a few milliseconds. */
-  of({ product_id, edition, part }: RecordFacts, kind: SiblingKind, group: number | string): RecordFacts[] {
+  of(record: RecordFacts, kind: SiblingKind, group: number | string): RecordFacts[] {
     return kind === 'venue'
-      ? this.#ofVenue.all({ product_id, edition, part, group: Number(group) })
-      : this.#ofSupplier.all({ product_id, edition, part, group: String(group) });
+      ? this.#ofVenue.all({ ...record, group: Number(group) })
+      : this.#ofSupplier.all({ ...record, group: String(group) });
   }
 }
 

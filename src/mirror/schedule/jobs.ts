@@ -199,7 +199,7 @@ type OfJob = { job_id: number };
 type Products = { ids: string };
 type Tied = KindKey & OfJob & Planned & { readonly at: Instant };
 type Unread = Tied & { readonly unread_since: Instant };
-type Awaited = RecordKey & OfJob & Pick<Planned, 'lane'> & { readonly at: Instant };
+type Awaited = RecordKey & OfJob & { readonly lane: number; readonly at: Instant };
 
 /** Statements that tie records to jobs. They return how many records they tied. */
 class JobTies extends Store<Writes> {

@@ -1,9 +1,8 @@
 import type { Instant } from '../../clock.ts';
-import { type OfferFacts, type OptionalPath, optionalPathOf, type RefusalOf } from '../../domain/schedule/offer.ts';
+import { type OptionalPath, optionalPathOf, type RefusalOf } from '../../domain/schedule/offer.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { type Reads, Store, type Writes } from '../../sqlite/statements.ts';
 import { byKey, dropBy, query, upsert } from '../sql/sql.ts';
-import type { Tables } from '../sql/tables.ts';
 
 /** A path that the service does not have, or that the key may not read. */
 export interface NotOffered {
@@ -28,7 +27,7 @@ export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
       .$narrowType<{ since: Instant; asked_at: Instant }>(),
   );
 
-  find(path: OptionalPath): Pick<Tables['_offer'], keyof OfferFacts> {
+  find(path: OptionalPath) {
     return this.#one.get({ path }) ?? nothing;
   }
 
@@ -44,7 +43,7 @@ export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
   }
 
   /** Returns those that are not offered, by name. */
-  missing(): (NotOffered & Pick<OfferFacts, 'answered_at'>)[] {
+  missing(): (NotOffered & { readonly answered_at: number | null })[] {
     return this.#missing.all();
   }
 }

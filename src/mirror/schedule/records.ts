@@ -38,17 +38,12 @@ export interface CreatedRead {
   readonly stale_at: Instant;
 }
 
-export interface FetchedRead {
+/** Facts of a read that are stored as they are. */
+interface StoredRead {
   /** Instant of the answer. */
   readonly sent_at: Instant;
-  /** Instant of the request: later, where a cache had the answer. Left out: at `sent_at`. */
-  readonly called_at?: Instant;
-  readonly changed: boolean;
   readonly body_hash: string | null;
   readonly stale_at: Instant;
-  readonly due: Due;
-  /** Null: this read does not update the estimate. */
-  readonly volatility: Volatility | null;
   /** Since when its answers say "not on sale"; null: this one does not. */
   readonly off_sale_at: Instant | null;
   /** Since when some of its dates are left out; null: none is. */
@@ -57,6 +52,15 @@ export interface FetchedRead {
   readonly shows: 0 | 1 | null;
   /** The number of times of each of its dates; null: as before. */
   readonly times: number | null;
+}
+
+export interface FetchedRead extends StoredRead {
+  /** Instant of the request: later, where a cache had the answer. Left out: at `sent_at`. */
+  readonly called_at?: Instant;
+  readonly changed: boolean;
+  readonly due: Due;
+  /** Null: this read does not update the estimate. */
+  readonly volatility: Volatility | null;
 }
 
 /** State of each record's reads, and the instant at which it is due. */
@@ -277,10 +281,7 @@ export class RecordTable extends RecordReads<Writes> {
   }
 
   /** A request sent at `called_at` was answered and stored. The record leaves its job, unless that was requested later. */
-  fetched(
-    key: Pick<RecordFacts, keyof RecordKey | 'due_reason'>,
-    { due, changed, volatility, ...read }: FetchedRead,
-  ): void {
+  fetched(key: RecordFacts, { due, changed, volatility, ...read }: FetchedRead): void {
     const { shape, exposure } = volatility ?? { shape: null, exposure: null };
     const { called_at = read.sent_at } = read;
     this.#fetched.run({
@@ -304,10 +305,7 @@ export class RecordTable extends RecordReads<Writes> {
    * Records a failed request, after `failures` others in a row. The record stays in its job: `giveUp` (jobs.ts) removes
    * it.
    */
-  failed(
-    key: Pick<RecordFacts, keyof RecordKey | 'failures'>,
-    { at, text, due }: { at: Instant; text: string; due: Due },
-  ): void {
+  failed(key: RecordFacts, { at, text, due }: { at: Instant; text: string; due: Due }): void {
     this.#failed.run({ ...key, at, text, ...planned(key, due) });
   }
 
@@ -494,8 +492,7 @@ function askOffSale({ product_id, at, since_at, lane }: Bound<AskedOffSale>) {
 
 type Fetched = RecordKey &
   Planned &
-  Required<Omit<FetchedRead, 'changed' | 'due' | 'volatility'>> &
-  Pick<Tables['_record'], 'shape' | 'exposure'> & { changed: 0 | 1; reason: DueReason };
+  StoredRead & { called_at: Instant; changed: 0 | 1; reason: DueReason; shape: number | null; exposure: number | null };
 
 function markFetched(bound: Bound<Fetched>) {
   return updateOf(bound).set(({ eb, fn, ref }) => {

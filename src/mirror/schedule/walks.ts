@@ -14,14 +14,18 @@ export interface WalkKey {
 
 export type WalkState = Omit<Tables['_walk'], 'resource' | 'edition'>;
 
-/** A page of a list, as its walk counts it. */
-export interface TurnedPage {
-  readonly ids: readonly number[];
+/** Counts of a page of a list. */
+interface PageCounts {
   /** Number of rows that the service counts; null if it does not say. */
   readonly counted: number | null;
   /** Number of rows that could not be used, and the reason for the first of them. */
   readonly unusable: number;
   readonly unusable_example: string | null;
+}
+
+/** A page of a list, as its walk counts it. */
+export interface TurnedPage extends PageCounts {
+  readonly ids: readonly number[];
 }
 
 /** The state of an attempt that begins. */
@@ -31,13 +35,13 @@ const state = [
   'started_at', 'next_page', 'attempt', 'repeated', 'completed_at', 'counted', 'unusable', 'unusable_example',
 ] as const; // biome-ignore format: a list of columns
 
-type Advance = WalkKey & Pick<WalkState, 'next_page' | 'repeated'> & Omit<TurnedPage, 'ids'>;
+type Advance = WalkKey & PageCounts & { next_page: number; repeated: number };
 
 /** Walks over paged lists, one page at a time. */
 export class WalkTable extends Store<Writes> {
   readonly #one = this.db.rows(byKey('_walk', ['resource', 'edition'], state));
   readonly #begin = this.db.change(
-    ({ resource, edition, started_at, attempt }: Bound<WalkKey & Pick<WalkState, 'started_at' | 'attempt'>>) =>
+    ({ resource, edition, started_at, attempt }: Bound<WalkKey & { started_at: Instant; attempt: number }>) =>
       query
         .insertInto('_walk')
         .values({ resource, edition, started_at, attempt, ...begun, completed_at: null })
@@ -60,7 +64,7 @@ export class WalkTable extends Store<Writes> {
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
-  readonly #finish = this.db.change((bound: Bound<WalkKey & Pick<WalkState, 'completed_at'>>) =>
+  readonly #finish = this.db.change((bound: Bound<WalkKey & { completed_at: Instant | null }>) =>
     query
       .updateTable('_walk')
       .set(({ fn }) => ({ next_page: 0, completed_at: fn.coalesce(bound.completed_at, 'completed_at') }))
@@ -105,7 +109,7 @@ export class WalkTable extends Store<Writes> {
       .where('resource', '=', resource)
       .where('edition', '=', edition),
   );
-  readonly #move = this.db.change(({ resource, edition, id, page }: Bound<Omit<Tables['_walk_row'], 'attempt'>>) =>
+  readonly #move = this.db.change(({ resource, edition, id, page }: Bound<WalkKey & { id: number; page: number }>) =>
     query
       .updateTable('_walk_row')
       .set({ page })
@@ -194,7 +198,7 @@ export class ShortListReads<Db extends Reads = Reads> extends Store<Db> {
   );
 
   /** Returns those that are still walked, the product lists first. */
-  all(): (ShortListStatus & Pick<ShortListRow, 'resource'>)[] {
+  all(): (ShortListStatus & { readonly resource: Resource })[] {
     return this.#all.all().map(({ lists, ...row }) => ({ ...row, settled: isSettled(lists, row.met) ? 1 : 0 }));
   }
 }
@@ -216,7 +220,7 @@ export class ShortListTable extends ShortListReads<Writes> {
   }
 
   /** Notes a short walk that ended at `at`. */
-  note(key: WalkKey, list: ShortList & Pick<ShortListRow, 'unusable_example'>, at: Instant): void {
+  note(key: WalkKey, list: ShortList & { readonly unusable_example: string | null }, at: Instant): void {
     const since_at = this.find(key)?.since_at ?? at;
     this.#put.run({ ...list, agreed_at: instant(list.agreed_at), ...key, since_at, walked_at: at });
   }

@@ -8,10 +8,13 @@ import type { Tables } from '../sql/tables.ts';
 export type StoredOutcome = Tables['_outcome'];
 
 /** A failure, and the number of products, calls or attempts that it concerns. */
-export interface OperationFailure {
-  readonly at: Instant;
+interface Failure {
   readonly affected: number;
   readonly detail?: string | null;
+}
+
+export interface OperationFailure extends Failure {
+  readonly at: Instant;
 }
 
 export class OutcomeReads<Db extends Reads = Reads> extends Store<Db> {
@@ -23,7 +26,7 @@ export class OutcomeReads<Db extends Reads = Reads> extends Store<Db> {
   }
 }
 
-type Row = Pick<StoredOutcome, 'operation' | 'affected' | 'detail'> & { readonly at: Instant };
+type Row = Required<OperationFailure> & { readonly operation: OperationKind };
 
 /** The last result of each operation that can fail in a way that no other table shows. */
 export class OutcomeTable extends OutcomeReads<Writes> {
@@ -62,7 +65,7 @@ export class OutcomeTable extends OutcomeReads<Writes> {
       })),
     ),
   );
-  readonly #worked = this.db.change(({ operation, at }: Bound<Pick<Row, 'operation' | 'at'>>) => {
+  readonly #worked = this.db.change(({ operation, at }: Bound<{ operation: OperationKind; at: Instant }>) => {
     const works = { last_ok_at: at, failed_at: null, noticed_at: null, affected: 0, detail: null };
     return query
       .insertInto('_outcome')
@@ -116,11 +119,7 @@ export class OutcomeTable extends OutcomeReads<Writes> {
    * Records either (null: it works) in a transaction of its own. Writes nothing if the operation works and has worked:
    * most are judged every minute, and never fail.
    */
-  note(
-    operation: OperationKind,
-    at: Instant,
-    failure: Omit<OperationFailure, 'at'> | null,
-  ): 'new' | 'known' | 'ended' | 'none' {
+  note(operation: OperationKind, at: Instant, failure: Failure | null): 'new' | 'known' | 'ended' | 'none' {
     if (failure !== null) return this.db.transaction(() => this.failed(operation, { at, ...failure }));
     return this.#fails(operation) === 'new' ? 'none' : this.db.transaction(() => this.worked(operation, at));
   }
@@ -144,13 +143,13 @@ function failed({ operation, at, affected, detail }: Bound<Row>) {
  * stored when it can.
  */
 export class Attempts {
-  readonly #save: (at: Instant, failure: Omit<OperationFailure, 'at'> | null) => void;
+  readonly #save: (at: Instant, failure: Failure | null) => void;
   #failing: Failing;
   #failures = 0;
   #failed_at: Instant | null = null;
 
   /** Continues from what an earlier process stored. */
-  constructor(before: Failing, save: (at: Instant, failure: Omit<OperationFailure, 'at'> | null) => void) {
+  constructor(before: Failing, save: (at: Instant, failure: Failure | null) => void) {
     this.#failing = before;
     this.#save = save;
   }

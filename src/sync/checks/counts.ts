@@ -22,10 +22,7 @@ export interface CheckCounter {
 }
 
 export function checkCounter({ mirror, clock }: Sync): CheckCounter {
-  const waiting = new Map<
-    string,
-    { product_id: number; tier: Tier; day: number; counts: Record<keyof CheckCounts, number> }
-  >();
+  const waiting = new Map<string, { product_id: number; tier: Tier; day: number; counts: CheckCounts }>();
   return {
     add: ({ product_id, tier }, found) => {
       const day = dayOf(clock.now());
@@ -38,7 +35,7 @@ export function checkCounter({ mirror, clock }: Sync): CheckCounter {
       if (waiting.size === 0) return;
       const now = clock.now();
       mirror.transaction(() => {
-        for (const { counts, ...key } of waiting.values()) mirror.checks.count(key, counts);
+        for (const { counts, ...key } of waiting.values()) mirror.checks.count({ ...key, ...counts });
         for (const [product_id, of] of Map.groupBy(waiting.values(), (each) => each.product_id))
           countAsked(
             mirror,
@@ -68,7 +65,7 @@ export function countOrder(
   const counts = noCounts();
   counts.tickets = tickets;
   for (const name of rating === null ? [] : namesOf('order', rating)) counts[name] += 1;
-  mirror.checks.count({ product_id, tier, day: dayOf(at) }, counts);
+  mirror.checks.count({ product_id, tier, day: dayOf(at), ...counts });
 }
 
 /** Deletes the counts before the (UTC) day of an instant. */
@@ -89,8 +86,8 @@ function namesOf(kind: 'check' | 'order', found: Counted): (keyof CheckCounts)[]
   }
 }
 
-function noCounts(): Record<keyof CheckCounts, number> {
-  return Object.fromEntries(countNames.map((name) => [name, 0])) as Record<keyof CheckCounts, number>;
+function noCounts(): CheckCounts {
+  return Object.fromEntries(countNames.map((name) => [name, 0])) as CheckCounts;
 }
 
 function dayOf(at: Instant): number {

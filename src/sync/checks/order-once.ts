@@ -13,7 +13,7 @@ export interface IdentifiedOrder extends OrderReport {
 
 /** Stores the reported orders by id. They are kept in the inbox database: the mirror holds no orders. */
 export interface OrderLedger {
-  find(id_sha256: string, counted: number): { readonly contents_sha256: string } | null;
+  find(id_sha256: string, counted: number): string | null;
   note(order: { id_sha256: string; contents_sha256: string; told_at: Instant }, counted: number): number;
 }
 
@@ -48,7 +48,7 @@ export function countOnce(
     const take = () => ledger.note({ id_sha256, contents_sha256, told_at }, counted);
     return { ...work(take), repeated: false };
   }
-  if (known.contents_sha256 !== contents_sha256)
+  if (known !== contents_sha256)
     throw new CataloguedError('order-differs', 'an order with this id was reported before, with other contents', {
       exitCode: exitCodes.usage,
       hint: 'use a new id for each order and each attempt at one',

@@ -363,14 +363,7 @@ class WindowRead {
     const meta = this.#metaOf(reading, from);
     const { sent_at, now, today } = meta;
     if (reading.kind === 'unchanged') {
-      mirror.catalogue.availability.confirm({
-        product_id,
-        currency,
-        hash: meta.hash,
-        sent_at,
-        today,
-        tiers: meta.tiers,
-      });
+      mirror.catalogue.availability.confirm(meta);
       return { changed: false, noticed: [], byRate: 0 };
     }
     const [language] = policy.extent.languages;

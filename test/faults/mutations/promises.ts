@@ -572,7 +572,7 @@ const kept: readonly Kept[] = [
     tests: ['inbox/receiver', 'inbox/storing', 'inbox/deliveries', 'mirror/views', 'sync/apply', 'sync/notified'],
     lines: {
       Receiver: { 'await desk.keep({ received_at': 'void desk.keep({ received_at' },
-      InboxDesk: { 'deliveries.store(group);': 'deliveries.store(group.slice(1));' },
+      InboxDesk: { 'store(group);': 'store(group.slice(1));' },
       openForWriting: { "db.pragma('synchronous = FULL');": "db.pragma('synchronous = NORMAL');" },
       ByteBudget: { "where state <> 'waiting' and coding is not 0": "where state <> 'x' and coding is not 0" },
       applyDeliveries: {
@@ -837,7 +837,7 @@ const kept: readonly Kept[] = [
     lines: {
       countOnce: {
         'if (known === null) {': 'if (known !== undefined) {',
-        'if (known.contents_sha256 !== contents_sha256)': "if (known.contents_sha256 === '')",
+        'if (known !== contents_sha256)': "if (known === '')",
       },
       ToldOrders: { 'this.#add.run({ ...order, order_number });': '' },
     },

@@ -116,7 +116,7 @@ export interface Lag {
   stop(): readonly number[];
 }
 
-export function watchLag({ mirror, copy }: Pick<FollowStage, 'mirror' | 'copy'>): Lag {
+export function watchLag({ mirror, copy }: FollowStage): Lag {
   const [ours, theirs] = [mirror, copy].map((path) => new Database(path, { readonly: true, timeout: 5000 }));
   const written = ours?.prepare("SELECT seq FROM sqlite_sequence WHERE name = '_row'").pluck();
   const reached = theirs?.prepare('SELECT number FROM _followed').pluck();

@@ -146,12 +146,11 @@ export function untrue(
   return { differences, compared };
 }
 
-const cellOf = ({ view, where, column }: Pick<Claim, 'view' | 'where' | 'column'>) =>
-  `${view}.${column} ${Object.values(where).join(' ')}`;
+const cellOf = ({ view, where, column }: Claim) => `${view}.${column} ${Object.values(where).join(' ')}`;
 const textOf = (values: readonly Value[]) => values.map((value) => (value === noRow ? 'no row' : value)).join(' or ');
 
 /** Returns what the rows show in a column; products have a row in each language. */
-function valuesIn(shown: Shown, { view, where, column }: Pick<Claim, 'view' | 'where' | 'column'>): readonly Value[] {
+function valuesIn(shown: Shown, { view, where, column }: Claim): readonly Value[] {
   const rows = [...(shown.get(view)?.values() ?? [])].filter((row) => matches(row, where));
   return rows.length === 0 ? gone : rows.map((row) => row[column] as Value);
 }
@@ -168,7 +167,7 @@ const wide: readonly string[] = [
 export function unheard(
   rows: readonly ChangedRow[],
   changes: readonly Announced[],
-  { named }: Pick<CopyScript, 'named'>,
+  { named }: CopyScript,
 ): Difference[] {
   const names = changes.flatMap((change) => [...named(change)]);
   return rows.flatMap(({ view, key, before, after }) => {

@@ -41,7 +41,7 @@ const edit =
     sandbox.world.edit(id, { field, value: value(chance) });
 
 /** Five variants of this product's own: answers with ids of another product would be held until a person decides. */
-function manyVariants({ id }: Pick<SandboxProduct, 'id'>): SandboxProduct['variants'] {
+function manyVariants({ id }: SandboxProduct): SandboxProduct['variants'] {
   const types = ['adult', 'child', 'senior', 'student', 'infant'];
   return types.map((type, index) => ({ id: id * 10 + index, label: type, type, factor: 1 - index / 5 }));
 }
