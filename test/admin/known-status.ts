@@ -2,6 +2,7 @@ import type { PageMemory } from '../../src/admin/page/memory.ts';
 import type { PageView } from '../../src/admin/page/page.ts';
 import type { ProductView } from '../../src/admin/page/product.ts';
 import { instant } from '../../src/clock.ts';
+import type { ConditionPeriod } from '../../src/inbox/conditions.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
 export const now = instant(Date.parse('2026-11-21T11:20:03Z'));
@@ -238,30 +239,21 @@ export const heldDates: DaemonStatus['held'][number] = {
   })),
 };
 
+/** A time in which a condition held; null: it still does. */
+export function period(code: string, [from, to]: [number, number | null], says = code): ConditionPeriod {
+  const [began_at, ended_at] = [instant(from), to === null ? null : instant(to)];
+  return { period_id: from, code, began_at, ended_at, says, acknowledged_at: null, acknowledged: null };
+}
+
 /** What it remembers: two bad quarters of an hour, and one long ago. */
 export const remembered: PageMemory = {
   started_at: now - 50 * hour,
   conditions: {
     watched_since: now - 50 * 24 * hour,
     periods: [
-      {
-        code: 'service-unreachable',
-        began_at: instant(now - 40 * 24 * hour),
-        ended_at: instant(now - 40 * 24 * hour + 600_000),
-        says: 'it cannot be reached',
-      },
-      {
-        code: 'freshness-missed',
-        began_at: instant(now - 5 * hour),
-        ended_at: instant(now - 4.75 * hour),
-        says: '3 of 12 records were not read within 6 h',
-      },
-      {
-        code: 'freshness-missed',
-        began_at: instant(now - 2 * hour),
-        ended_at: instant(now - 1.5 * hour),
-        says: '4 of 12 records were not read within 6 h',
-      },
+      period('service-unreachable', [now - 960 * hour, now - 960 * hour + 600_000], 'it cannot be reached'),
+      period('freshness-missed', [now - 5 * hour, now - 4.75 * hour], '3 of 12 records were not read within 6 h'),
+      period('freshness-missed', [now - 2 * hour, now - 1.5 * hour], '4 of 12 records were not read within 6 h'),
     ],
   },
   resyncs: [],

@@ -30,7 +30,7 @@ it('the width is what COLUMNS says, through a pipe too, else the terminal has, e
   const terminal = { isTTY: true, columns: 120 } as const;
   const ask = (env: Record<string, string>, more: object) => {
     const io = capturedIo(env);
-    return widthOf({ env, stdout: Object.assign(io.stdout, more) });
+    return widthOf({ ...io, env, stdout: Object.assign(io.stdout, more) });
   };
   expect(ask({ COLUMNS: '72' }, {})).toBe(72);
   expect(ask({ COLUMNS: '72' }, terminal)).toBe(72);
