@@ -7,7 +7,7 @@ export type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>;
 export type Response = Head & Pick<Dispatcher.ResponseData, 'body'>;
 
 /** Returns the first value of a header; the name is in lower case. */
-export function header({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
+export function header({ headers }: Head, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }

@@ -239,10 +239,11 @@ export const heldDates: DaemonStatus['held'][number] = {
   })),
 };
 
-/** A time in which a condition held; null: it still does. */
-export function period(code: string, [from, to]: [number, number | null], says = code): ConditionPeriod {
-  const [began_at, ended_at] = [instant(from), to === null ? null : instant(to)];
-  return { period_id: from, code, began_at, ended_at, says, acknowledged_at: null, acknowledged: null };
+/** A condition that began so many minutes ago, and lasted so many; null: it still does. */
+export function period(code: string, ago: number, lasted: number | null, says = code): ConditionPeriod {
+  const began_at = instant(now - ago * 60_000);
+  const ended_at = lasted === null ? null : instant(began_at + lasted * 60_000);
+  return { period_id: ago, code, began_at, ended_at, says, acknowledged_at: null, acknowledged: null };
 }
 
 /** What it remembers: two bad quarters of an hour, and one long ago. */
@@ -251,9 +252,9 @@ export const remembered: PageMemory = {
   conditions: {
     watched_since: now - 50 * 24 * hour,
     periods: [
-      period('service-unreachable', [now - 960 * hour, now - 960 * hour + 600_000], 'it cannot be reached'),
-      period('freshness-missed', [now - 5 * hour, now - 4.75 * hour], '3 of 12 records were not read within 6 h'),
-      period('freshness-missed', [now - 2 * hour, now - 1.5 * hour], '4 of 12 records were not read within 6 h'),
+      period('service-unreachable', 40 * 24 * 60, 10, 'it cannot be reached'),
+      period('freshness-missed', 300, 15, '3 of 12 records were not read within 6 h'),
+      period('freshness-missed', 120, 30, '4 of 12 records were not read within 6 h'),
     ],
   },
   resyncs: [],

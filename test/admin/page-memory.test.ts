@@ -67,8 +67,11 @@ describe('the operator page remembers', () => {
   });
 
   it('how often and how long each target was missed: an age by itself, and others by what breaks them', () => {
-    const of = (code: string, minutes: number) => period(code, [now - minutes * 60_000, now - (minutes - 20) * 60_000]);
-    const periods = [of('freshness:availability/near', 90), of('disk-full', 70), of('file-locked', 60)];
+    const periods = [
+      period('freshness:availability/near', 90, 20),
+      period('disk-full', 70, 20),
+      period('file-locked', 60, 20),
+    ];
     const text = textOf({ conditions: { watched_since: now - 99 * day, periods } });
     expect(text).toMatch(/Availability \(near\), 6 h \[1 ×, 20 min; [^\]]*\] 1 ×, 20 min /);
     // What overlaps counts once.
@@ -78,7 +81,7 @@ describe('the operator page remembers', () => {
   });
 
   it('what still lasts', () => {
-    const periods = [period('disk-full', [now - hour, null], 'it is full')];
+    const periods = [period('disk-full', 60, null, 'it is full')];
     expect(textOf({ conditions: { watched_since: now - 99 * day, periods } })).toMatch(
       /Disk disk-full \[1 ×, 1 h; 2026-11-21 10:20 to now UTC, 1 h\] 1 ×, 1 h .* lasts : it is full/,
     );

@@ -9,7 +9,7 @@ export const wordsADay = 1000;
 const longest = 60;
 
 /** Result of a search, as far as it shows whether the catalogue has what was typed. */
-interface Answered {
+export interface Answered {
   /** Typed words that occur in the catalogue, without generic ones beside others. */
   readonly matched: readonly string[];
 }
