@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { type Answered, fruitlessWords, wordsADay } from '../domain/search/fruitless.ts';
+import { fruitlessWords, type SearchAnswer, wordsADay } from '../domain/search/fruitless.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
 
@@ -7,7 +7,7 @@ const dayMs = 86_400_000;
 
 /** Counts searches without results in memory, and writes the counts together. A kill loses one minute of counts. */
 export interface FruitlessSearches {
-  note(question: SearchQuestion, found: Answered): void;
+  note(question: SearchQuestion, found: SearchAnswer): void;
   /** Writes the counts since the last flush. */
   flush(): void;
 }

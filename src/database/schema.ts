@@ -12,7 +12,7 @@ export interface PublishedState {
 }
 
 /** The mirror that is published. */
-export interface PublishedMirror {
+export interface PublishedSource {
   readonly pair_id: string;
   readonly schema_version: number;
   readonly contract_version: number;
@@ -22,7 +22,7 @@ export interface PublishedMirror {
 }
 
 /** Identifies the published state and its mirror. */
-export interface Published extends PublishedState, PublishedMirror {
+export interface Published extends PublishedState, PublishedSource {
   /** State up to which deletions are no longer known. */
   readonly floor: number;
   /** Epoch milliseconds: the published data are as the mirror was then, or newer. */

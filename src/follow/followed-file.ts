@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import type { PublishedMirror } from '../database/schema.ts';
+import type { PublishedSource } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
 import type { PublishedPage, TableHead, TableRows } from '../mirror/rows/pages.ts';
@@ -92,7 +92,7 @@ export function endFollowing(path: string, { whole }: { readonly whole: boolean 
 }
 
 /** Returns whether a mirror is the one that is published from: the published state is not newer than it. */
-export function isPublishedFrom(path: string, { source_origin, source_number }: PublishedMirror): boolean {
+export function isPublishedFrom(path: string, { source_origin, source_number }: PublishedSource): boolean {
   if (!existsSync(path)) return false;
   const db = openReadOnly(path);
   try {
