@@ -2,7 +2,6 @@ import type { PageMemory } from '../../src/admin/page/memory.ts';
 import type { PageView } from '../../src/admin/page/page.ts';
 import type { ProductView } from '../../src/admin/page/product.ts';
 import { instant } from '../../src/clock.ts';
-import type { ConditionPeriod } from '../../src/inbox/conditions.ts';
 import type { DaemonStatus } from '../../src/status/daemon-status.ts';
 
 export const now = instant(Date.parse('2026-11-21T11:20:03Z'));
@@ -239,8 +238,8 @@ export const heldDates: DaemonStatus['held'][number] = {
   })),
 };
 
-/** A condition that began so many minutes ago, and lasted so many; null: it still does. */
-export function period(code: string, ago: number, lasted: number | null, says = code): ConditionPeriod {
+/** A condition of some minutes ago and for some; null: it lasts. */
+export function period(code: string, ago: number, lasted: number | null, says = code) {
   const began_at = instant(now - ago * 60_000);
   const ended_at = lasted === null ? null : instant(began_at + lasted * 60_000);
   return { period_id: ago, code, began_at, ended_at, says, acknowledged_at: null, acknowledged: null };
