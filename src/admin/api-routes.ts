@@ -6,6 +6,7 @@ import { FeedReplaced } from '../mirror/changes/changes.ts';
 import type { Operation } from './api/operation.ts';
 import { type Answering, type Answers, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
+import type { InterfaceRoom } from './listening.ts';
 import { checkRoute, orderRoute } from './orders-and-checks.ts';
 import { probeRoute } from './probe.ts';
 import { type MirrorReads, readRoute, UnsentAnswers } from './read-route.ts';
@@ -15,8 +16,8 @@ import { type RowCopy, rowCopyRoute } from './rows.ts';
 export interface ApiOptions {
   readonly log: Logger;
   readonly answers: Answers;
-  readonly changes: Omit<ChangeStreamOptions, 'room'>;
-  readonly room: ChangeStreamOptions['room'];
+  readonly changes: ChangeStreamOptions;
+  readonly room: InterfaceRoom;
   readonly copyRows: () => Promise<RowCopy>;
   readonly reads: MirrorReads;
 }
@@ -73,7 +74,7 @@ function plainRoute(app: FastifyInstance, name: OperationName, answers: Answers)
  * the position in its URL.
  */
 function changeRoute(app: FastifyInstance, { changes, room }: ApiOptions): void {
-  const stream = changeStream({ ...changes, room });
+  const stream = changeStream(changes, room);
   // The listener waits for its connections to end. These never end by themselves, so they are closed first.
   app.addHook('preClose', () => stream[Symbol.asyncDispose]());
   app.get<{ Querystring: FeedQuestion }>('/v1/changes', { exposeHeadRoute: false }, async (request, reply) => {

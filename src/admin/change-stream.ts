@@ -9,7 +9,6 @@ export interface ChangeStreamOptions {
   readonly clock: Clock;
   /** Calls the listener after each commit that adds to the feed. */
   onChanges(listener: () => void): Disposable;
-  readonly room: Pick<InterfaceRoom, 'streams' | 'streamRefused'>;
 }
 
 /** The change feed over HTTP: a page as JSON, or all changes after a cursor as server-sent events. */
@@ -23,7 +22,7 @@ export interface ChangeStream extends AsyncDisposable {
    * Sends events until the client disconnects or the stream is disposed. Throws the errors of `page`, before anything
    * is sent.
    */
-  follow(question: Pick<FeedQuestion, 'after' | 'feed'>, response: ServerResponse): void;
+  follow(question: FeedQuestion, response: ServerResponse): void;
 }
 
 /**
@@ -67,7 +66,7 @@ interface Follower {
  * Creates the stream. Commits wake the followers, which read the file at their own pace; nothing is queued for them.
  * Followers at the same position share the text that is sent.
  */
-export function changeStream({ feed, clock, onChanges, room }: ChangeStreamOptions): ChangeStream {
+export function changeStream({ feed, clock, onChanges }: ChangeStreamOptions, room: InterfaceRoom): ChangeStream {
   const followers = new Set<Follower>();
   const pages = new Map<number, { text: string; next: number; more: boolean }>();
   const closing = new AbortController();

@@ -20,7 +20,6 @@ export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOp
   readonly token: { reveal(): string } | 'not needed' | null;
   readonly hosts: readonly string[];
   readonly kept?: ListeningPorts['kept'];
-  readonly room: ListeningPorts['room'];
   ready(): boolean;
 }
 

@@ -39,14 +39,15 @@ const unfinished = /^\.(?:backup|drill)\.(\d+)\.tmp$/;
  * deliveries which the mirror has not applied yet are in the inbox's copy. The backup is verified, durable, and gets
  * its name only when it is complete.
  */
-export function makeBackup({ mirror, inbox, directory, why, made_by, now }: BackupOrder): MadeBackup {
+export function makeBackup(order: BackupOrder): MadeBackup {
+  const { mirror, inbox, directory, now } = order;
   prepareDirectory(directory, 0o700);
   removeUnfinished(directory);
-  refuseWithoutSpace(directory, 'a backup', spaceFor({ mirror, inbox }));
+  refuseWithoutSpace(directory, 'a backup', spaceFor(mirror, inbox));
   const temporary = join(directory, `.backup.${process.pid}.tmp`);
   try {
     mkdirSync(temporary, { mode: 0o700 });
-    const manifest = copyInto(temporary, { mirror, inbox, why, made_by, now });
+    const manifest = copyInto(temporary, order);
     writeFileSync(manifestOf(temporary), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o400, flush: true });
     sync(temporary);
     const backup = freeName(directory, now);
@@ -76,9 +77,7 @@ function refused(directory: string, error: unknown): unknown {
   });
 }
 
-type Copied = Pick<BackupOrder, 'mirror' | 'inbox' | 'why' | 'made_by' | 'now'>;
-
-function copyInto(directory: string, { mirror, inbox, why, made_by, now }: Copied): Manifest {
+function copyInto(directory: string, { mirror, inbox, why, made_by, now }: BackupOrder): Manifest {
   const beside = { mode: 0o400 };
   publishCopy(mirror, mirrorCopy(directory), join(directory, '.mirror.tmp'), beside);
   const copied = factsOf(mirrorCopy(directory));
@@ -113,7 +112,7 @@ function described(path: string): Manifest['mirror'] {
 }
 
 /** Returns the manifest's facts about the content of a mirror of any version. */
-export function factsOf(path: string): Pick<Manifest, 'contract_version' | 'applied_delivery' | 'rows'> {
+export function factsOf(path: string) {
   const db = openReadOnly(path);
   try {
     const tables = db
@@ -181,7 +180,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Returns the most bytes that a backup of both files takes while it is made. */
-export function spaceFor({ mirror, inbox }: Pick<BackupOrder, 'mirror' | 'inbox'>): number {
+export function spaceFor(mirror: string, inbox: string): number {
   // The inbox's copy is made a second time without its bodies.
   return bytesOf(mirror) + 2 * bytesOf(inbox);
 }

@@ -83,11 +83,7 @@ export function sha256Of(path: string): string {
 }
 
 /** Throws 65 unless a copy equals, byte by byte, the one described by the manifest. */
-export function verifyCopy(
-  backup: string,
-  path: string,
-  { bytes, sha256 }: Pick<z.infer<typeof copy>, 'bytes' | 'sha256'>,
-): void {
+export function verifyCopy(backup: string, path: string, { bytes, sha256 }: Manifest['mirror']): void {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw notABackup(backup, `${backup} has no ${basename(path)}`);
   if (found.size !== bytes)

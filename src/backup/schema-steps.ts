@@ -18,8 +18,8 @@ export interface SchemaSteps {
 }
 
 /** Returns the changes that this version will make to the schemas of the files at its next start. */
-export function schemaSteps({ mirror }: Pick<Config, 'mirror'>): SchemaSteps {
-  return { mirror: stepOf(mirror.path, mirrorFile), inbox: stepOf(mirror.inbox_path, inboxFile) };
+export function schemaSteps({ path, inbox_path }: Config['mirror']): SchemaSteps {
+  return { mirror: stepOf(path, mirrorFile), inbox: stepOf(inbox_path, inboxFile) };
 }
 
 function stepOf(path: string, kind: FileKind): SchemaStep | null {

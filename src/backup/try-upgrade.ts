@@ -41,15 +41,15 @@ export interface UpgradeCheck extends SchemaSteps {
  * (74), and the reason of an aborted signal.
  */
 export async function checkUpgrade(
-  { mirror, backup }: Pick<Config, 'mirror' | 'backup'>,
-  { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
+  { mirror, backup }: Config,
+  { now, monotonic }: Clock,
   signal: AbortSignal,
 ): Promise<UpgradeCheck> {
   const { path, inbox_path } = mirror;
   const { directory } = backup;
   prepareDirectory(directory, 0o700);
   removeUnfinished(directory);
-  const space = spaceFor({ mirror: path, inbox: inbox_path });
+  const space = spaceFor(path, inbox_path);
   refuseWithoutSpace(directory, 'trying the upgrade on a copy', 2 * space);
   const aside = join(directory, `.drill.${process.pid}.tmp`);
   mkdirSync(aside, { mode: 0o700 });
@@ -66,7 +66,7 @@ export async function checkUpgrade(
     return {
       version,
       written_by: before.written_by,
-      ...schemaSteps({ mirror }),
+      ...schemaSteps(mirror),
       contract: { from: before.contract_version, to: contractVersion },
       added: [...after.columns].filter((name) => !before.columns.has(name)).sort(),
       removed: [...before.columns].filter((name) => !after.columns.has(name)).sort(),
@@ -103,9 +103,7 @@ function changeOf(
 }
 
 /** Adds up the bytes needed on each disk, and returns the disk with the smallest margin. */
-function tightest(
-  needs: readonly { readonly directory: string; readonly bytes: number }[],
-): Pick<UpgradeCheck, 'needed_bytes' | 'free_bytes'> {
+function tightest(needs: readonly { readonly directory: string; readonly bytes: number }[]) {
   const disks = Map.groupBy(needs, ({ directory }) => statSync(directory).dev);
   const found = [...disks.values()].map((on) => ({
     needed_bytes: on.reduce((sum, { bytes }) => sum + bytes, 0),

@@ -29,14 +29,10 @@ const showEveryMs = 2000;
  * and the start is refused. The caller holds the lock. Throws the reason of an aborted signal.
  */
 export async function backUpBeforeUpgrade(
-  { mirror, backup }: Pick<Config, 'mirror' | 'backup'>,
-  {
-    clock,
-    log,
-    watch,
-  }: { readonly clock: Pick<Clock, 'now' | 'sleep'>; readonly log: Logger; readonly watch: UpgradeWatch },
+  { mirror, backup }: Config,
+  { clock, log, watch }: { readonly clock: Clock; readonly log: Logger; readonly watch: UpgradeWatch },
 ): Promise<void> {
-  const steps = schemaSteps({ mirror });
+  const steps = schemaSteps(mirror);
   if ((steps.mirror ?? steps.inbox) === null || noteOf(mirror.path) === null) return;
   const order: BackupOrder = {
     mirror: mirror.path,
@@ -56,7 +52,7 @@ export async function backUpBeforeUpgrade(
 /** Makes the backup, and shows the progress every two seconds. */
 async function followed(
   order: BackupOrder,
-  { clock, watch }: { readonly clock: Pick<Clock, 'sleep'>; readonly watch: UpgradeWatch },
+  { clock, watch }: { readonly clock: Clock; readonly watch: UpgradeWatch },
 ): Promise<MadeBackup> {
   const total = bytesOf(order.mirror) + bytesOf(order.inbox);
   const ended = new AbortController();

@@ -94,8 +94,8 @@ export function databaseCommand(io: Io): Command {
         // A daemon publishes by itself, and would not know of it.
         stack.use(holdFiles(config));
         const newOrigin = () => newId(systemEntropy);
-        const options = { schema, mirror_path, now: systemClock.now, newOrigin };
-        const { rows } = await publishing(postgres, options, async (statements) => {
+        const options = { postgres, schema, mirror_path, now: systemClock.now, newOrigin };
+        const { rows } = await publishing(options, async (statements) => {
           const found = await publishedIn(statements);
           if (found !== null && replace !== true) refuseOthers(found, db);
           if (found === null || !isOf(found, db)) return await publishWhole(statements, options, null);

@@ -5,7 +5,7 @@ import { printableOutput } from '../format.ts';
 import { version } from '../package.ts';
 import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts';
 import { failedDiskHint, faultOf } from '../sqlite/fault.ts';
-import type { Io } from './terminal/io.ts';
+import type { Io, Outside } from './terminal/io.ts';
 import { foldedHelp, readableWidth } from './terminal/table.ts';
 
 export { Stopped };
@@ -167,9 +167,6 @@ const commands: Readonly<Record<string, { group: string; summary: string; load: 
 /** Commands that others have replaced. */
 const replaced: Readonly<Record<string, string>> = { removals: 'held' };
 
-/** The part of `Io` that the entry point passes to `main`. The rest is set by commands. */
-export type Outside = Omit<Io, 'answerIsNo' | 'runsUntilStopped' | 'ifStopped'>;
-
 /**
  * Runs one command line and returns its exit code. Prints errors, without a stack for what a person can fix. A command
  * that a signal has stopped before it was done ends with the code of that signal, also where it swallowed the abort.
@@ -284,7 +281,7 @@ function quiet(command: Command, io: Io): void {
 }
 
 /** Prints what ended the program, the first cause first, and returns its exit code. */
-export function report(thrown: unknown, { stderr }: Pick<Io, 'stderr'>, named: string | undefined): ExitCode {
+export function report(thrown: unknown, { stderr }: Outside, named: string | undefined): ExitCode {
   const found = decisive(firstOf(thrown));
   const error = isWithoutDescriptors(found) ? outOfDescriptors(found) : found;
   if (error instanceof CommanderError) {

@@ -115,7 +115,7 @@ export function requireSecrets(secrets: Secrets): void {
       throw error;
     }
   });
-  if (refusals.length === 0) refusals.push(...sharedToken(secrets));
+  if (refusals.length === 0) refusals.push(...sharedToken(secrets.admin_token, secrets.storefront_token));
   const [first, ...others] = refusals;
   if (first !== undefined) throw others.length === 0 ? first : together(refusals);
 }
@@ -134,10 +134,7 @@ function together(refusals: readonly CataloguedError[]): CataloguedError {
 }
 
 /** With one token for both, anyone who has it can use the operator's interface too. */
-function sharedToken({
-  admin_token,
-  storefront_token,
-}: Pick<Secrets, 'admin_token' | 'storefront_token'>): CataloguedError[] {
+function sharedToken(admin_token: Secret | null, storefront_token: Secret | null): CataloguedError[] {
   if (storefront_token === null || admin_token?.reveal() !== storefront_token.reveal()) return [];
   return [
     malformed(
@@ -170,7 +167,7 @@ export function refusedSecrets(values: unknown, env: Env): RefusedSecret[] {
     }
   });
   const { admin_token = null, storefront_token = null } = found;
-  const shared = sharedToken({ admin_token, storefront_token });
+  const shared = sharedToken(admin_token, storefront_token);
   const key = 'storefront.public_key';
   const published = [admin_token, storefront_token].some(
     (token) => token !== null && token.reveal() === valueAt(values, key),
@@ -251,12 +248,15 @@ function valueAt(values: unknown, key: string): unknown {
     );
 }
 
-/** The places at which a secret stands; the first one counts. */
-interface Place {
+/** A place at which a secret is set. */
+export interface SecretPlace {
   /** As it is called in messages: a key, a credential, a variable. */
   readonly name: string;
   /** Action by which a changed secret takes effect: systemd reads credentials and sets variables only at a start. */
   readonly changes_by: 'reload' | 'restart';
+}
+
+interface Place extends SecretPlace {
   read(): string;
 }
 
@@ -289,9 +289,6 @@ function loadSecret(name: SecretName, values: unknown, env: Env): Secret | null 
   const [place] = placesOf(name, values, env);
   return place === undefined ? null : checked(place.read(), place.name, secretSources[name]);
 }
-
-/** A place at which a secret is set, as messages call it. */
-export type SecretPlace = Pick<Place, 'name' | 'changes_by'>;
 
 /** Returns the place that a secret is read from, then other places that are ignored. Empty if the secret is set nowhere. */
 export function secretPlaces(name: SecretName, config: Config, env: Env): SecretPlace[] {
@@ -342,7 +339,7 @@ function unreadable(path: string, what: string, error: unknown): CataloguedError
   return malformed(`${what}: cannot read ${path}: ${code}`, 'name a file that holds the secret and nothing else');
 }
 
-function checked(text: string, what: string, { lines, least = 1 }: Pick<Source, 'lines' | 'least'>): Secret {
+function checked(text: string, what: string, { lines, least = 1 }: Source): Secret {
   const value = text.trim();
   const hint = 'the file must contain only the secret';
   if (value === '') throw malformed(`${what}: it is empty`, hint);
@@ -369,7 +366,7 @@ function malformed(message: string, hint: string): CataloguedError {
 }
 
 /** Returns the mode of a file as `chmod` takes it. */
-export function shownMode({ mode }: Pick<Stats, 'mode'>): string {
+export function shownMode({ mode }: Stats): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }
 

@@ -13,8 +13,8 @@ import type { Publishing } from './publishing.ts';
 import type { Receiving } from './receiving.ts';
 import type { Schedule } from './schedule.ts';
 
-/** All parts of a daemon. Its jobs and its interfaces get it whole. */
-export interface Daemon extends Mirroring {
+/** The parts of a daemon, whose status is put together from them. */
+export interface DaemonParts extends Mirroring {
   /** Aborts when the daemon stops. */
   readonly stopping: AbortSignal;
   readonly failures: FileFailures;
@@ -32,7 +32,11 @@ export interface Daemon extends Mirroring {
   readonly publishing: Publishing | null;
   /** Null: nothing is received. */
   readonly receiving: Receiving | null;
+  readonly schedule: Schedule;
+}
+
+/** A whole daemon. Its jobs and its interfaces get it. */
+export interface Daemon extends DaemonParts {
   /** The whole status: `shown` as all interfaces show it, `counted` with a new count of the mirror. */
   readonly status: Readonly<Record<'shown' | 'counted', () => Promise<DaemonStatus>>>;
-  readonly schedule: Schedule;
 }

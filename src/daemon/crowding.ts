@@ -24,7 +24,7 @@ const quietMs = 10 * 60_000;
 const peersKept = 1000;
 
 /** Returns the limits of an interface of a process with so many descriptors; null: unknown. */
-export function roomFor(descriptors: number | null): Pick<InterfaceRoom, 'limits' | 'streams'> {
+export function roomFor(descriptors: number | null): InterfaceRoom {
   const connections = Math.min(connectionsAtMost, Math.floor((descriptors ?? Infinity) * shareOfDescriptors));
   return {
     limits: { connections, strangers: Math.ceil(connections * shareOfStrangers) },
@@ -44,7 +44,7 @@ interface Period {
 export class Crowding {
   readonly #clock: Clock;
   readonly #log: Logger;
-  readonly #room: ReturnType<typeof roomFor>;
+  readonly #room: InterfaceRoom;
   readonly #periods = new Map<InterfaceName, Period>();
 
   constructor(clock: Clock, log: Logger) {

@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts';
-import { fruitlessWords, wordsADay } from '../domain/search/fruitless.ts';
+import { fruitlessWords, type SearchAnswer, wordsADay } from '../domain/search/fruitless.ts';
 import type { Inbox } from '../inbox/inbox.ts';
-import type { Found, SearchQuestion } from '../storefront/reader.ts';
+import type { SearchQuestion } from '../storefront/reader.ts';
 
 const dayMs = 86_400_000;
 
 /** Counts searches without results in memory, and writes the counts together. A kill loses one minute of counts. */
 export interface FruitlessSearches {
-  note(question: Pick<SearchQuestion, 'text'>, found: Pick<Found, 'matched'>): void;
+  note(question: SearchQuestion, found: SearchAnswer): void;
   /** Writes the counts since the last flush. */
   flush(): void;
 }

@@ -9,7 +9,7 @@ import { duration } from '../format.ts';
 import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.ts';
 import { callLimits, stageLimits } from '../upstream/call-limits.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
-import { createHttp, type HttpOptions } from '../upstream/http.ts';
+import { createHttp, type HttpPorts } from '../upstream/http.ts';
 import { createLimiter, type Limiter, type Pause } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
@@ -94,7 +94,7 @@ export function connectService(
 export function askerOf(
   stack: AsyncDisposableStack,
   { config, secrets, adapter }: LoadedConfig,
-  own: Omit<HttpOptions, 'base_url' | 'key' | 'user_agent' | 'timeouts' | 'throttle_statuses'>,
+  own: HttpPorts,
 ): ServiceAsker {
   const { service, signing } = config;
   const { base_url, user_agent, profile, select } = service;

@@ -4,7 +4,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { type CountedStatus, StatusReader, StatusReads } from '../mirror/status/status.ts';
 import { snapshotStatus } from '../snapshot/snapshot.ts';
 import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
-import type { Daemon } from './context.ts';
+import type { Daemon, DaemonParts } from './context.ts';
 import type { Mirroring } from './mirroring.ts';
 
 /** The mirror's part of the status. */
@@ -41,7 +41,7 @@ export function mirrorCounts({ mirror, files, sync }: Mirroring): MirrorCounts &
  * Puts the status together: the mirror's part, the facts known only to the daemon, and the conditions that follow from
  * both.
  */
-export function statusSource(daemon: Omit<Daemon, 'status'>, counts: MirrorCounts): Daemon['status'] {
+export function statusSource(daemon: DaemonParts, counts: MirrorCounts): Daemon['status'] {
   const { snapshots, backups, receiving, conditions, publishing, schedule } = daemon;
   const { mirror, inbox, files, limiter, sync, config, writer } = daemon;
   const inboxStatus = (): InboxStatus => ({

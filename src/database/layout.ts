@@ -189,11 +189,7 @@ export async function makeIndexes(statements: Statements, { functions, made }: L
 }
 
 /** Notes which texts everything was made of, but for what comes afterwards. */
-export async function noteMade(
-  { query }: Statements,
-  shapes: readonly TableShape[],
-  { after }: Pick<Layout, 'after'>,
-): Promise<void> {
+export async function noteMade({ query }: Statements, shapes: readonly TableShape[], { after }: Layout): Promise<void> {
   const later = new Set(after.map(({ makes }) => makes?.name));
   const made = [
     ...shapes.map(({ name }): Made => ({ name, kind: 'table', hash: '' })),

@@ -45,7 +45,7 @@ export interface LeaseOptions {
   readonly database: Postgres;
   readonly times: LeaseTimes;
   readonly instance: { readonly name: string; readonly advertise: string | null };
-  readonly clock: Pick<Clock, 'boot' | 'sleep'>;
+  readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Logger;
 }

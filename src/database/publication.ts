@@ -7,7 +7,7 @@ import { type Postgres, quoted, type Statements } from './connect.ts';
 import { briefly, inMoments, isStanding, layoutOf, takeStep } from './layout.ts';
 import { publishChanges } from './publish-changes.ts';
 import { type Done, type PublicationTurn, publishWhole, type WholeOptions } from './publish-whole.ts';
-import { beginOrigin, grant, type Published, publishedIn } from './schema.ts';
+import { beginOrigin, grant, type Published, type PublishedState, publishedIn } from './schema.ts';
 import { shapesOf, type TableShape } from './tables.ts';
 
 /** The mirror's rows are captured (`captureRows`). */
@@ -16,11 +16,8 @@ export interface PublicationOptions extends WholeOptions {
   /** Throws in the transaction where somebody else may publish by now; absent: nobody else does. */
   readonly fence?: (statements: Statements) => Promise<void>;
   /** State that the mirror was equal to before it recorded any row; absent or null if unknown. */
-  readonly begun?: Begun | null;
+  readonly begun?: PublishedState | null;
 }
-
-/** State that another mirror had published when this one took over. */
-export type Begun = Pick<Published, 'origin' | 'state'>;
 
 /** Published state, and the change that it reaches. */
 export type Finished = Done & {
@@ -46,7 +43,7 @@ export interface Publication extends Disposable {
 }
 
 export function publicationOf(options: PublicationOptions): Publication {
-  const { postgres, schema, mirror_path, now, newOrigin, begun = null } = options;
+  const { schema, mirror_path, now, newOrigin, begun = null } = options;
   const db = openReadOnly(mirror_path);
   const newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
   const newestTold = db.prepare<[], number>(`SELECT ${newestChange}`).pluck();
@@ -68,7 +65,7 @@ export function publicationOf(options: PublicationOptions): Publication {
       // The first time because the publisher before may have been another version, or was killed before the last step.
       const counts = last === null || Math.abs(at - counted_at) >= countEveryMs;
       let repaired: Finished['repaired'] = {};
-      const done = await publishing(postgres, options, async (statements) => {
+      const done = await publishing(options, async (statements) => {
         const found = await publishedIn(statements);
         if (found === null) return await publishWhole(statements, options, null);
         refuseOthers(found, db);
@@ -114,8 +111,7 @@ const standstillMs = 4000;
  * own, before or afterwards, each in a moment.
  */
 export async function publishing(
-  postgres: Postgres,
-  { schema, fence }: Pick<PublicationOptions, 'schema' | 'fence'>,
+  { postgres, schema, fence }: PublicationOptions,
   work: (statements: Statements) => Promise<PublicationTurn>,
 ): Promise<Done> {
   const inTurn = <Result>(does: (statements: Statements) => Promise<Result>) =>

@@ -30,7 +30,7 @@ export async function publishChanges(
   if (done === null) return null;
   const { source_number, rows } = done;
   const state = rows > 0 ? from.state + 1 : from.state;
-  const floor = rows > 0 ? await forget(statements, { state, floor: from.floor }) : from.floor;
+  const floor = rows > 0 ? await forget(statements, state, from.floor) : from.floor;
   await statements.query(
     'UPDATE _published SET origin = $1, state = $2, floor = $3, source_origin = $4, source_number = $5, published_at = $6',
     [from.origin, state, floor, from.source_origin, source_number, published_at],
@@ -70,7 +70,7 @@ function pageAfter(pages: RowPages, origin: string, after: number): RowPage | nu
 const forgetEvery = 256;
 
 /** Returns the new floor: what is older than a week, or than as many keys as a follower would take in. */
-async function forget({ query }: Statements, { state, floor }: Pick<Published, 'state' | 'floor'>): Promise<number> {
+async function forget({ query }: Statements, state: number, floor: number): Promise<number> {
   if (state % forgetEvery !== 0) return floor;
   const [found] = await query<{ floor: number | null }>(
     `WITH last AS (

@@ -14,7 +14,7 @@ import {
   noteMade,
   type Step,
 } from './layout.ts';
-import { grant, makeSchema, type Published } from './schema.ts';
+import { grant, makeSchema, type Published, type PublishedSource } from './schema.ts';
 import { mostNoted, putTable, sendRows, shapesOf, type TableShape } from './tables.ts';
 
 export interface WholeOptions {
@@ -83,10 +83,7 @@ export async function publishWhole(
 
 function sourceIn(copy: Database) {
   const found = copy
-    .prepare<
-      [],
-      Pick<Published, 'pair_id' | 'schema_version' | 'contract_version' | 'source_origin' | 'source_number'>
-    >(
+    .prepare<[], PublishedSource>(
       // If no rows are recorded yet, their numbers will have another origin.
       `SELECT pair_id, schema_version, contract_version, coalesce((SELECT origin FROM _row_feed), '') AS source_origin,
          ${newestNumber} AS source_number

@@ -1,14 +1,11 @@
 import { isPublished, isShown } from '../mirror/rows/capture.ts';
-import type { Cell, NotedKeys, PublishedPage, RowQuestion, TableRows } from '../mirror/rows/pages.ts';
+import type { Cell, NotedKeys, PublishedPage, RowQuestion, TableHead, TableRows } from '../mirror/rows/pages.ts';
 import { quoted, type Statements } from './connect.ts';
 import type { Published } from './schema.ts';
 import { storable } from './tables.ts';
 
 /** A published table as it stands in the database. */
-export interface StandingTable {
-  readonly table: string;
-  readonly columns: readonly string[];
-  readonly key: readonly string[];
+export interface StandingTable extends TableHead {
   readonly types: Readonly<Record<string, string>>;
 }
 
@@ -54,7 +51,7 @@ export async function rowsAfter(
 export async function rowsOfKeys(
   statements: Statements,
   { origin, state, published_at, schema_version }: Published,
-  { keys }: Pick<NotedKeys, 'keys'>,
+  { keys }: NotedKeys,
 ): Promise<PublishedPage | null> {
   const each = [...keys].map(([source, of]) => `${JSON.stringify(source)}: [${of.join()}]`);
   const tables = await rowsOf(statements, await tablesIn(statements, 'all'), {

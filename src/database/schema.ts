@@ -4,19 +4,27 @@ import { mirrorFile, readableColumns } from '../mirror/sql/files.ts';
 import { ofDevelopment } from '../sqlite/development.ts';
 import { quoted, type Statements } from './connect.ts';
 
-/** Identifies the published state and its mirror. */
-export interface Published {
+/** A published state. */
+export interface PublishedState {
   /** Origin that the states of followers belong to, unless they belong to a former one. */
   readonly origin: string;
   readonly state: number;
-  /** State up to which deletions are no longer known. */
-  readonly floor: number;
+}
+
+/** The mirror that is published. */
+export interface PublishedSource {
   readonly pair_id: string;
   readonly schema_version: number;
   readonly contract_version: number;
   /** Origin and newest number of the mirror's own rows (`_row`). */
   readonly source_origin: string;
   readonly source_number: number;
+}
+
+/** Identifies the published state and its mirror. */
+export interface Published extends PublishedState, PublishedSource {
+  /** State up to which deletions are no longer known. */
+  readonly floor: number;
   /** Epoch milliseconds: the published data are as the mirror was then, or newer. */
   readonly published_at: number;
   /** Application id of the mirror's file. */
@@ -73,7 +81,7 @@ async function developmentSchema({ query }: Statements): Promise<CataloguedError
  */
 export async function beginOrigin(
   { query }: Statements,
-  { origin, state }: Pick<Published, 'origin' | 'state'>,
+  { origin, state }: PublishedState,
   newOrigin: () => string,
 ): Promise<string> {
   await query(

@@ -36,29 +36,24 @@ export async function readerChecks(
       exitCode: exitCodes.permission,
       hint: `sudo catalogued doctor --reader --user ${target.name}, or run it as ${target.name} without --user`,
     });
-  const name = target?.name ?? self;
+  const reader = target ?? { name: self, gid: null };
   const who =
     target === null && process.getuid?.() === 0
       ? {
           ...skipped('user', 'root bypasses permission checks: this says nothing about a storefront'),
           advice: 'name its user: --user www-data',
         }
-      : ok('user', `${name}, in the groups ${id('-Gn', user) ?? 'of this process'}`);
+      : ok('user', `${reader.name}, in the groups ${id('-Gn', user) ?? 'of this process'}`);
   const file = resolve(path);
-  return [
-    who,
-    ...(await probed({ path: file, user: name, gid: target?.gid ?? null, search_path })),
-    ...(await longReaders(file, sleep)),
-  ];
+  return [who, ...(await probed(file, search_path, reader)), ...(await longReaders(file, sleep))];
 }
 
-async function probed({
-  path,
-  user,
-  gid,
-  search_path,
-}: Omit<ReaderQuestion, 'user'> & { user: string; gid: number | null }): Promise<Check[]> {
-  const child = fork(probe, [path, user, ...(gid === null ? [] : [String(gid)])], {
+async function probed(
+  path: string,
+  search_path: string,
+  { name, gid }: { readonly name: string; readonly gid: number | null },
+): Promise<Check[]> {
+  const child = fork(probe, [path, name, ...(gid === null ? [] : [String(gid)])], {
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     // The child gets none of our environment, which may hold secrets.
     env: { PATH: search_path },
@@ -70,7 +65,7 @@ async function probed({
     answer = message as ProbeAnswer;
   });
   const [code] = (await once(child, 'close')) as [number | null];
-  return checksOf(answer, user, () => new Error(`the probe ended with ${code}: ${said.join('')}`));
+  return checksOf(answer, name, () => new Error(`the probe ended with ${code}: ${said.join('')}`));
 }
 
 function checksOf(answer: ProbeAnswer | null, user: string, silent: () => Error): Check[] {

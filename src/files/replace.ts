@@ -41,7 +41,7 @@ export function setAside({ from, to }: Move): void {
 }
 
 /** Copies a file to a free path. It gets its name only when it is complete. */
-export function place(copy: string, path: string, { mode }: Pick<FileKind, 'mode'>): void {
+export function place(copy: string, path: string, { mode }: FileKind): void {
   const temporary = `${path}.restored`;
   copyFileSync(copy, temporary, constants.COPYFILE_FICLONE);
   chmodSync(temporary, mode);

@@ -233,7 +233,7 @@ export class Writer implements AsyncDisposable {
   }
 
   /** Returns the first trouble that a write meets now; null if there is none. Throws errors that do not pass by waiting. */
-  #probe(): Pick<Trouble, 'kind' | 'file'> | null {
+  #probe() {
     for (const file of ['mirror', 'inbox'] as const) {
       try {
         this.#files[file].touch();

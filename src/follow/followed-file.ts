@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import type { Published } from '../database/schema.ts';
+import type { PublishedSource } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
-import type { PublishedPage, TableRows } from '../mirror/rows/pages.ts';
+import type { PublishedPage, TableHead, TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import { closeAfterWrites, closeLeavingLog, type Database } from '../sqlite/database-file.ts';
@@ -92,7 +92,7 @@ export function endFollowing(path: string, { whole }: { readonly whole: boolean 
 }
 
 /** Returns whether a mirror is the one that is published from: the published state is not newer than it. */
-export function isPublishedFrom(path: string, { source_origin, source_number }: Source): boolean {
+export function isPublishedFrom(path: string, { source_origin, source_number }: PublishedSource): boolean {
   if (!existsSync(path)) return false;
   const db = openReadOnly(path);
   try {
@@ -104,8 +104,6 @@ export function isPublishedFrom(path: string, { source_origin, source_number }: 
     db.close();
   }
 }
-
-type Source = Pick<Published, 'source_origin' | 'source_number'>;
 
 function standingIn(db: Database): Standing | undefined {
   if (Number(db.pragma('application_id', { simple: true })) !== mirrorFile.application_id) return undefined;
@@ -163,7 +161,7 @@ function followedFile(db: Database): FollowedFile {
 }
 
 /** Names that come from outside become SQL only where they are those of the file itself. */
-export function standsIn(db: Database, { table, columns, key }: Pick<TableRows, 'table' | 'columns' | 'key'>): boolean {
+export function standsIn(db: Database, { table, columns, key }: TableHead): boolean {
   return isPublished(table) && isDeepStrictEqual(columnsOf(db, table), { all: columns, key });
 }
 

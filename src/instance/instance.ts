@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { newId } from '../clock.ts';
+import { type Instant, newId } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import { type Running, type StartOptions, startDaemon } from '../daemon/daemon.ts';
@@ -263,7 +263,8 @@ function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair:
   };
 }
 
-interface Adopted extends Pick<Parameters<typeof openInbox>[1], 'now'> {
+interface Adopted {
+  readonly now: Instant;
   readonly pair_id: string;
   readonly epochs: Parameters<ReturnType<typeof openInbox>['addresses']['adopt']>[0];
   readonly begun: TakenOver | null;

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Clock } from '../clock.ts';
-import type { Begun } from '../database/publication.ts';
+import type { PublishedState } from '../database/schema.ts';
 import { type DatabaseSource, databaseSource } from '../follow/database-source.ts';
 import { endFollowing, isPublishedFrom } from '../follow/followed-file.ts';
 import { follow } from '../follow/follower.ts';
@@ -27,7 +27,7 @@ export interface PublishedMirror extends AsyncDisposable {
 }
 
 /** The published state from which a leader continues, and its newest change. */
-export type TakenOver = Begun & { readonly change: number };
+export type TakenOver = PublishedState & { readonly change: number };
 
 export interface PublishedMirrorPorts {
   /** The mirror's file. */

@@ -1,3 +1,4 @@
+import type { InterfaceRoom } from '../admin/listening.ts';
 import { passOnAdmin, passOnStorefront } from '../admin/pass-on.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -8,7 +9,7 @@ import { SharedDesk } from '../daemon/sharing/sharing.ts';
 import type { SharedDeliveries } from '../database/deliveries.ts';
 import type { Lease } from '../database/lease.ts';
 import { KnownAddresses } from '../inbox/addresses.ts';
-import { type Receiver, type ReceiverOptions, startReceiver } from '../inbox/receiver.ts';
+import { type Receiver, startReceiver } from '../inbox/receiver.ts';
 import type { OpenListener } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import { takesWrites } from '../sqlite/trial-write.ts';
@@ -81,7 +82,7 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   const receiver = { address: null as string | null };
   // Without the addresses every caller would be refused. Until they are known, callers wait.
   const received =
-    secrets.receiver_secret === null ? null : receive({ ...options, room: crowding.of('receiver') }, signal, receiver);
+    secrets.receiver_secret === null ? null : receive(options, crowding.of('receiver'), signal, receiver);
   const following = new AbortController();
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -117,7 +118,8 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
  * Receives at the addresses that the leader has stored, until the signal aborts. Deliveries are stored in the database.
  */
 async function receive(
-  { loaded: { config, secrets }, deliveries, clock, log, kept, room }: StandbyOptions & Pick<ReceiverOptions, 'room'>,
+  { loaded: { config, secrets }, deliveries, clock, log, kept }: StandbyOptions,
+  room: InterfaceRoom,
   signal: AbortSignal,
   standing: { address: string | null },
 ): Promise<void> {

@@ -103,7 +103,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const drift = (position: number) => {
     if (position > 0 && settings.drift > 0 && chance() < settings.drift) world.drift(position, chance());
   };
-  const own = ownEnds({ scene, subscriptions, notifications, calls, limit: () => settings.limit });
+  const parts: Parts = { scene, subscriptions, notifications, calls, limit: () => settings.limit };
+  const own = ownEnds(parts);
   const serving = createServing({
     clock,
     key: options.key ?? null,
@@ -113,8 +114,8 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     calls,
     faults,
     owned: own,
-    limit: () => settings.limit,
-    decide: decider(options, { scene, subscriptions, notifications, drift }),
+    limit: parts.limit,
+    decide: decider(options, parts, drift),
   });
   await using opened = new AsyncDisposableStack();
   const door = opened.use(await openDoor(serving.listener, options.port ?? 0, host));
@@ -159,8 +160,6 @@ function settingsOf({ clock, drift = 0, throttle: wanted }: SandboxOptions) {
   return { drift, limit };
 }
 
-type Moving = Pick<Parts, 'scene' | 'subscriptions' | 'notifications'>;
-
 interface Parts {
   readonly scene: Scene;
   readonly subscriptions: SandboxSubscriptions;
@@ -194,7 +193,8 @@ function ownEnds({ scene, subscriptions, notifications, calls, limit }: Parts): 
 /** Returns a function that decides the answer to a request, before faults and throttling. */
 function decider(
   options: SandboxOptions,
-  { scene, subscriptions, notifications, drift }: Moving & { readonly drift: (position: number) => void },
+  { scene, subscriptions, notifications }: Parts,
+  drift: (position: number) => void,
 ): ServingOptions['decide'] {
   const { world, rough, recording } = scene;
   const key = options.signing_public_key == null ? null : readPublicKey(options.signing_public_key);
@@ -215,7 +215,7 @@ function decider(
 }
 
 function legacyOf(
-  world: Pick<World, 'find'>,
+  world: World,
   product_id: number,
   change_types: readonly LegacyChangeType[],
   callback_url: string | undefined,

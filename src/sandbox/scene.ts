@@ -74,9 +74,9 @@ function productsOf(
   return found;
 }
 
-function watchedBy({ past }: Roughness, made: World): Pick<Scene, 'outward' | 'world'> {
-  const watched: Pick<World, 'find' | 'visible'> = {
-    find: (id) => {
+function watchedBy({ past }: Roughness, made: World) {
+  const watched = {
+    find: (id: number) => {
       const product = made.find(id);
       return product === null ? null : past.watched(product);
     },

@@ -54,8 +54,8 @@ export interface DatabaseStatus extends DatabaseFacts {
   readonly leads: { readonly name: string; readonly term: number } | null;
 }
 
-/** Status of a running daemon: the mirror's, and what only the daemon knows. */
-export type DaemonStatus = CountedStatus & {
+/** State of a running daemon, which no file has. */
+export interface ProcessStatus {
   readonly daemon: LiveStatus;
   readonly inbox: InboxStatus;
   readonly files: readonly FileFinding[];
@@ -63,14 +63,22 @@ export type DaemonStatus = CountedStatus & {
   /** Storefront interface; null if none is configured. */
   readonly storefront: { readonly listen: string } | null;
   readonly jobs: readonly JobRuns[];
+  /** Null if nothing is published into a database. */
+  readonly database: DatabaseStatus | null;
+}
+
+/** Status of a running daemon before it is judged. */
+export interface UnjudgedStatus extends CountedStatus, ProcessStatus {
   /** Null if none is configured. */
   readonly snapshot: SnapshotStatus | null;
   readonly backup: BackupStatus;
-  /** Null if nothing is published into a database. */
-  readonly database: DatabaseStatus | null;
+}
+
+/** Status of a running daemon: the mirror's, and what only the daemon knows. */
+export interface DaemonStatus extends UnjudgedStatus {
   /** Conditions that hold (domain/conditions/table.ts). */
   readonly conditions: readonly HeldCondition[];
-};
+}
 
 /** Longest pause that a waiting command accepts. After a longer one it gives up with 75, and the records stay due. */
 const patienceMs = 5 * 60 * 1000;

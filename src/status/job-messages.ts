@@ -2,7 +2,7 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { duration } from '../format.ts';
 
 /** Formats the period of a job: `1 min`, or `0 4 * * *, UTC`. */
-export function jobPeriod({ every_ms, at, zone }: Pick<JobRuns, 'every_ms' | 'at' | 'zone'>): string {
+export function jobPeriod({ every_ms, at, zone }: JobRuns): string {
   return every_ms === null ? `${at}, ${zone}` : duration(every_ms);
 }
 
@@ -14,6 +14,6 @@ export function jobDuration({ last_ms, running, last_run_at }: JobRuns, now: num
 }
 
 /** Formats when a job runs next: `in 12 s`, or `now`. */
-export function jobNext({ next_at }: Pick<JobRuns, 'next_at'>, now: number): string {
+export function jobNext({ next_at }: JobRuns, now: number): string {
   return next_at - now < 500 ? 'now' : `in ${duration(next_at - now)}`;
 }

@@ -1,6 +1,6 @@
 import type { Severity } from '../domain/conditions/condition.ts';
 import { conditionsOf, type HeldCondition } from '../domain/conditions/decide.ts';
-import type { ConditionFacts } from '../domain/conditions/facts.ts';
+import type { StatusFacts } from '../domain/conditions/facts.ts';
 import { duration, number } from '../format.ts';
 
 /** Verdict on whether storefronts read correct data, shared by `status`, `/metrics` and the page. */
@@ -59,11 +59,8 @@ export function acknowledgement({ acknowledged }: HeldCondition): string {
   return acknowledged === null ? '' : ` Acknowledged: ${acknowledged}.`;
 }
 
-/** Facts on which conditions are decided without the observations of a daemon. */
-type Unwatched = Omit<ConditionFacts, 'at' | 'watched' | 'tried'>;
-
 /** Adds to a status the conditions that hold according to the status alone. */
-export function withConditions<Status extends Unwatched>(
+export function withConditions<Status extends StatusFacts>(
   status: Status,
   now: number,
 ): Status & { readonly conditions: readonly HeldCondition[] } {

@@ -13,16 +13,17 @@ export interface FeedOptions {
   readonly feed?: string | undefined;
 }
 
-export interface ChangesPage {
-  readonly changes: Change[];
+/** Current end of the feed: read it before the views, to begin a copy from it. */
+export interface FeedEnd {
   /** Cursor for the next request, together with `feed`. */
   readonly next: number;
   /** Null: the mirror was written by a version that gave none. */
   readonly feed: string | null;
 }
 
-/** Current end of the feed: read it before the views, to begin a copy from it. */
-export type FeedEnd = Pick<ChangesPage, 'next' | 'feed'>;
+export interface ChangesPage extends FeedEnd {
+  readonly changes: Change[];
+}
 
 /** The change feed as a storefront reads it. */
 export interface Feed {

@@ -94,11 +94,7 @@ export function openReader(path: string, options: ReaderOptions = {}): Reader {
   }
 }
 
-function readerOver(
-  connection: Connection,
-  editions: Editions,
-  { daemon, currency }: Pick<ReaderOptions, 'daemon' | 'currency'>,
-): Reader {
+function readerOver(connection: Connection, editions: Editions, { daemon, currency }: ReaderOptions): Reader {
   const info = connection.query<[], MirrorInfoRow>(`SELECT ${allColumns('mirror_info', 'm')} FROM mirror_info m`);
   const freshness = connection.query<[], FreshnessRow>(`SELECT ${allColumns('freshness', 'f')} FROM freshness f`);
   const currencies = connection.query<[], CurrencyRow>(

@@ -18,7 +18,7 @@ export function decodeVariants(rows: readonly unknown[], unread: UnreadMembers):
 }
 
 /** Decodes the variants read of a product. */
-export function decodeVariantsRead({ rows, groups }: Pick<ListAnswer, 'rows' | 'groups'>): VariantsAnswer {
+export function decodeVariantsRead({ rows, groups }: ListAnswer): VariantsAnswer {
   const unread = new UnreadMembers();
   const variants = decodeVariants(rows, unread);
   return { variants, groups: decodeGroups(groups), unread: unread.examples };

@@ -13,19 +13,9 @@ import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { offsetUsedMs } from './service-clock.ts';
 
-export interface HttpOptions {
-  /** The service's origin; a path in it is not used. */
-  readonly base_url: string;
-  readonly key: { reveal(): string } | null;
-  readonly user_agent: string;
-  /**
-   * Milliseconds of the machine's own time, whatever `clock` says: to connect, from sending to the first byte, and
-   * between two bytes. Backstops: what ends a call for sure is its deadline.
-   */
-  readonly timeouts: { readonly connect: number; readonly headers: number; readonly idle: number };
+/** What a process brings to its connections. */
+export interface HttpPorts {
   readonly connections: number;
-  /** Statuses that mean throttling (service profile). */
-  readonly throttle_statuses: readonly number[];
   readonly clock: Clock;
   /** Called with each answer: by how many milliseconds the service's clock is ahead of ours; null: it has no `Date`. */
   readonly heard?: (offset_ms: number | null) => void;
@@ -35,6 +25,20 @@ export interface HttpOptions {
   readonly late?: (ms: number) => void;
   /** Asked right before a request is sent: one for which the process stood still may be another's by then. Absent: always. */
   readonly maySend?: (() => boolean) | undefined;
+}
+
+export interface HttpOptions extends HttpPorts {
+  /** The service's origin; a path in it is not used. */
+  readonly base_url: string;
+  readonly key: { reveal(): string } | null;
+  readonly user_agent: string;
+  /**
+   * Milliseconds of the machine's own time, whatever `clock` says: to connect, from sending to the first byte, and
+   * between two bytes. Backstops: what ends a call for sure is its deadline.
+   */
+  readonly timeouts: { readonly connect: number; readonly headers: number; readonly idle: number };
+  /** Statuses that mean throttling (service profile). */
+  readonly throttle_statuses: readonly number[];
 }
 
 /** Stands for the key in headers and in the query of a request. */
@@ -50,20 +54,23 @@ export interface ServiceRequest {
   readonly body: string | null;
 }
 
-export interface AskOptions {
+export interface TransferOptions {
   /** Milliseconds from sending to the last byte, however slowly data arrives. */
   readonly deadline_ms: number;
   /** Before and after inflating. */
   readonly max_bytes: number;
   readonly signal: AbortSignal;
-  /** A read is answered with JSON and 200; of a change 201 and 204 are answers too, and of one that is no JSON the text is empty. */
-  readonly effect: 'read' | 'change';
   /** The hash of a body that was read before: one that comes again is whole and UTF-8, and is not put together. */
   readonly known_hash?: string | null;
   /** Returns the hash of a body's bytes; absent: their sha256, hexadecimal. */
   readonly hashOf?: ((parts: readonly Buffer[]) => string) | undefined;
   /** Called with the status and the headers (in lower case) as soon as they arrive. */
   readonly head?: (status: number, headers: Readonly<Record<string, string>>) => void;
+}
+
+export interface AskOptions extends TransferOptions {
+  /** A read is answered with JSON and 200; of a change 201 and 204 are answers too, and of one that is no JSON the text is empty. */
+  readonly effect: 'read' | 'change';
 }
 
 /** The body of a refusal, which an adapter reads. */

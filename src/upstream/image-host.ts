@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { Agent } from 'undici';
+import { Agent, type Dispatcher } from 'undici';
 import { type Clock, DeadlineExceeded, type Instant, instant } from '../clock.ts';
 import { mayBeImage } from '../domain/catalogue/image-file.ts';
 import { type ImageReach, isPublicAddress, refuseUrl } from '../domain/push/public-address.ts';
 import { ImageInspection, type Inspected } from './image-inspection.ts';
 import { imagePace } from './image-pace.ts';
-import { drain, header, partsWithin, type Response, TooLarge, transportError } from './response.ts';
+import { drain, header, partsWithin, TooLarge, transportError } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 
 export interface ImageHostOptions {
@@ -180,7 +180,7 @@ function headersOf({ user_agent }: ImageHostOptions, known: Validators | null): 
 
 /** Returns what the status and the headers decide by themselves; null where a file follows. */
 function judgeHead(
-  response: Response,
+  response: Dispatcher.ResponseData,
   known: Validators | null,
   { max_bytes }: ImageHostOptions,
   sent_at: Instant,
@@ -212,7 +212,7 @@ function tooLarge(max_bytes: number): ImageOutcome {
 }
 
 async function receive(
-  response: Response,
+  response: Dispatcher.ResponseData,
   sink: ImageSink,
   { max_bytes, sent_at }: { max_bytes: number; sent_at: Instant },
 ): Promise<ImageOutcome> {
@@ -239,7 +239,7 @@ async function receive(
   };
 }
 
-function waitOf(response: Response, now: Instant): number | null {
+function waitOf(response: Dispatcher.ResponseData, now: Instant): number | null {
   return parseRetryAfter(header(response, 'retry-after'), header(response, 'date'), now);
 }
 

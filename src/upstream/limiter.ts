@@ -312,7 +312,7 @@ class LearningLimiter implements Limiter {
  * Returns the pause that is left, in whole milliseconds: the limiter's own clock, which `now` and the budget's instants
  * go by, counts fractions. `wall` is the wall clock's time.
  */
-function pauseOf(budget: Budget, now: number, wall: number): Omit<Pause, 'away'> {
+function pauseOf(budget: Budget, now: number, wall: number) {
   const at = (steady: number) => Math.round(steady + (wall - now));
   const left = pauseLeft(budget, now);
   const { unreachable_since, told_until } = budget;

@@ -3,11 +3,8 @@ import type { Dispatcher } from 'undici';
 /** The head of an answer. */
 export type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>;
 
-/** The head of an answer, and its body as it comes. */
-export type Response = Head & Pick<Dispatcher.ResponseData, 'body'>;
-
 /** Returns the first value of a header; the name is in lower case. */
-export function header({ headers }: Pick<Head, 'headers'>, name: string): string | undefined {
+export function header({ headers }: Head, name: string): string | undefined {
   const value = headers[name];
   return Array.isArray(value) ? value[0] : value;
 }
@@ -44,7 +41,7 @@ export function whole(parts: readonly Buffer[]): Buffer {
 }
 
 /** Reads a body that nobody needs, so that its connection can be used again; longer than `limit` or broken, it costs the connection. */
-export async function drain(body: Response['body'], limit: number, signal: AbortSignal): Promise<void> {
+export async function drain(body: Dispatcher.ResponseData['body'], limit: number, signal: AbortSignal): Promise<void> {
   try {
     await body.dump({ limit, signal });
   } catch {

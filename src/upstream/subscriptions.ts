@@ -37,7 +37,7 @@ export interface SubscriptionsOptions {
   /** Null: there is no key to sign with, and nothing can be changed. */
   readonly signing: Signing | null;
   readonly service_clock: ServiceClock;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly entropy: Entropy;
   /** Ensures that every instance recognises an address before the service uses it. Null: there are no others. */
   readonly tell: (() => Promise<void>) | null;

@@ -238,30 +238,22 @@ export const heldDates: DaemonStatus['held'][number] = {
   })),
 };
 
+/** A condition of some minutes ago and for some; null: it lasts. */
+export function period(code: string, ago: number, lasted: number | null, says = code) {
+  const began_at = instant(now - ago * 60_000);
+  const ended_at = lasted === null ? null : instant(began_at + lasted * 60_000);
+  return { period_id: ago, code, began_at, ended_at, says, acknowledged_at: null, acknowledged: null };
+}
+
 /** What it remembers: two bad quarters of an hour, and one long ago. */
 export const remembered: PageMemory = {
   started_at: now - 50 * hour,
   conditions: {
     watched_since: now - 50 * 24 * hour,
     periods: [
-      {
-        code: 'service-unreachable',
-        began_at: instant(now - 40 * 24 * hour),
-        ended_at: instant(now - 40 * 24 * hour + 600_000),
-        says: 'it cannot be reached',
-      },
-      {
-        code: 'freshness-missed',
-        began_at: instant(now - 5 * hour),
-        ended_at: instant(now - 4.75 * hour),
-        says: '3 of 12 records were not read within 6 h',
-      },
-      {
-        code: 'freshness-missed',
-        began_at: instant(now - 2 * hour),
-        ended_at: instant(now - 1.5 * hour),
-        says: '4 of 12 records were not read within 6 h',
-      },
+      period('service-unreachable', 40 * 24 * 60, 10, 'it cannot be reached'),
+      period('freshness-missed', 300, 15, '3 of 12 records were not read within 6 h'),
+      period('freshness-missed', 120, 30, '4 of 12 records were not read within 6 h'),
     ],
   },
   resyncs: [],

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { PageMemory } from '../../src/admin/page/memory.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
-import { instant } from '../../src/clock.ts';
 import { shownWithin } from '../../src/domain/conditions/history.ts';
 import { withConditions } from '../../src/status/verdict.ts';
-import { folded, hour, known, now, remembered } from './known-status.ts';
+import { folded, hour, known, now, period, remembered } from './known-status.ts';
 
 const day = 24 * hour;
 
@@ -68,13 +67,11 @@ describe('the operator page remembers', () => {
   });
 
   it('how often and how long each target was missed: an age by itself, and others by what breaks them', () => {
-    const period = (code: string, minutes: number) => ({
-      code,
-      began_at: instant(now - minutes * 60_000),
-      ended_at: instant(now - (minutes - 20) * 60_000),
-      says: code,
-    });
-    const periods = [period('freshness:availability/near', 90), period('disk-full', 70), period('file-locked', 60)];
+    const periods = [
+      period('freshness:availability/near', 90, 20),
+      period('disk-full', 70, 20),
+      period('file-locked', 60, 20),
+    ];
     const text = textOf({ conditions: { watched_since: now - 99 * day, periods } });
     expect(text).toMatch(/Availability \(near\), 6 h \[1 ×, 20 min; [^\]]*\] 1 ×, 20 min /);
     // What overlaps counts once.
@@ -84,7 +81,7 @@ describe('the operator page remembers', () => {
   });
 
   it('what still lasts', () => {
-    const periods = [{ code: 'disk-full', began_at: instant(now - hour), ended_at: null, says: 'it is full' }];
+    const periods = [period('disk-full', 60, null, 'it is full')];
     expect(textOf({ conditions: { watched_since: now - 99 * day, periods } })).toMatch(
       /Disk disk-full \[1 ×, 1 h; 2026-11-21 10:20 to now UTC, 1 h\] 1 ×, 1 h .* lasts : it is full/,
     );

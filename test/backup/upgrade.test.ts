@@ -24,14 +24,12 @@ import { testLog } from '../fakes/test-log.ts';
 import { enlarge, host } from './hosts.ts';
 import { place } from './places.ts';
 
-type Paths = Pick<Config, 'mirror' | 'backup'>;
-
-function configOf({ mirror, backups }: ReturnType<typeof place>): Paths {
+function configOf({ mirror, backups }: ReturnType<typeof place>): Config {
   const inbox_path = join(backups, '..', 'inbox.db');
   return {
     mirror: { path: mirror.path, inbox_path, state_dir: join(backups, '..'), commission: false },
     backup: { directory: backups, at: null, zone: 'UTC', keep: 7 },
-  } as Paths;
+  } as Config;
 }
 
 let next: NextVersion;
@@ -78,7 +76,7 @@ function rowsIn(path: string): Record<string, unknown> {
   return Object.fromEntries(rows);
 }
 
-function backUp(config: Paths, watch: UpgradeWatch = unwatched) {
+function backUp(config: Config, watch: UpgradeWatch = unwatched) {
   const { log, lines } = testLog('info');
   return { lines, ended: backUpBeforeUpgrade(config, { clock: systemClock, log, watch }) };
 }
@@ -208,12 +206,10 @@ describe('upgrade --check', () => {
     enlarge(test.path, 1);
     let now = 0;
     // A clock on which every look takes a second.
-    const monotonic = () => (now += 1000);
-    const { backup_ms, change_ms } = await checkUpgrade(
-      configOf(test),
-      { now: systemClock.now, monotonic },
-      unwatched.signal,
-    );
-    expect([backup_ms, change_ms]).toEqual([1000, 1000]);
+    const clock = { ...systemClock, monotonic: () => (now += 1000) };
+    expect(await checkUpgrade(configOf(test), clock, unwatched.signal)).toMatchObject({
+      backup_ms: 1000,
+      change_ms: 1000,
+    });
   });
 });

@@ -22,7 +22,7 @@ const wanted: Installation = {
 const textsOf = (more: Partial<Installation> = {}) => {
   const own = { ...wanted, ...more };
   const files = new Map(installedFiles(own, templates).map((file) => [file.path, file]));
-  const { unit, configuration } = placesOf(own);
+  const { unit, configuration } = placesOf(own.instance);
   return { files, unit: files.get(unit)?.text ?? '', configuration: files.get(configuration)?.text ?? '' };
 };
 

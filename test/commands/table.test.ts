@@ -29,8 +29,8 @@ describe('a table', () => {
 it('the width is what COLUMNS says, through a pipe too, else the terminal has, else any', () => {
   const terminal = { isTTY: true, columns: 120 } as const;
   const ask = (env: Record<string, string>, more: object) => {
-    const io = capturedIo(env);
-    return widthOf({ env, stdout: Object.assign(io.stdout, more) });
+    const io = capturedIo();
+    return widthOf({ ...io, env, stdout: Object.assign(io.stdout, more) });
   };
   expect(ask({ COLUMNS: '72' }, {})).toBe(72);
   expect(ask({ COLUMNS: '72' }, terminal)).toBe(72);

@@ -30,6 +30,7 @@ describe('the lease in PostgreSQL', needs('postgres', 'time'), () => {
     const own = await connectPostgres({ url: server.url, schema: 'shop', connections: 1, patience_ms: 300 });
     const stopped = { until: Promise.resolve() };
     const clock = {
+      ...systemClock,
       boot: () => systemClock.boot() + shifted,
       sleep: async (ms: number, signal?: AbortSignal) => {
         await systemClock.sleep(ms, signal);

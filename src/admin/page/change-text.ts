@@ -6,10 +6,9 @@ import type { FeedChange } from '../../mirror/changes/changes.ts';
 
 /** The detail of a change; its members depend on the kind. */
 type Detail = Readonly<Record<string, unknown>>;
-type Of = Pick<FeedChange, 'date' | 'language'>;
 
 /** Predicates that follow the title of a product, by kind of change. */
-const sentences: Readonly<Record<ChangeKind, (detail: Detail, of: Of) => string>> = {
+const sentences: Readonly<Record<ChangeKind, (detail: Detail, of: FeedChange) => string>> = {
   product_added: () => 'is new',
   product_changed: ({ fields }, of) => `has changed${inLanguage(of)}${listed(fields)}`,
   product_withdrawn: ({ reason }) => `was withdrawn${because(reason)}`,
@@ -40,9 +39,10 @@ const sentences: Readonly<Record<ChangeKind, (detail: Detail, of: Of) => string>
 };
 
 /** Returns a change as the rest of a sentence that begins with the product's title. */
-export function changeText({ kind, detail, date, language }: FeedChange): string {
+export function changeText(change: FeedChange): string {
+  const { kind, detail } = change;
   const known = Object.hasOwn(sentences, kind) ? sentences[kind as ChangeKind] : null;
-  return known === null ? `has changed: ${short(spoken(kind), 60)}` : known(detailOf(detail), { date, language });
+  return known === null ? `has changed: ${short(spoken(kind), 60)}` : known(detailOf(detail), change);
 }
 
 function detailOf(text: string): Detail {
@@ -54,11 +54,11 @@ function detailOf(text: string): Detail {
   }
 }
 
-function on({ date }: Of): string {
+function on({ date }: FeedChange): string {
   return date === null ? '' : ` on ${date}`;
 }
 
-function inLanguage({ language }: Of): string {
+function inLanguage({ language }: FeedChange): string {
   return language === null ? '' : ` in ${language}`;
 }
 

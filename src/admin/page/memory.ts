@@ -24,7 +24,7 @@ export interface ConditionMemory {
   /** Instant since which conditions are watched; null: not yet. */
   readonly watched_since: number | null;
   /** The periods that lasted at some time in the last 90 days. */
-  readonly periods: readonly Pick<ConditionPeriod, 'code' | 'began_at' | 'ended_at' | 'says'>[];
+  readonly periods: readonly ConditionPeriod[];
 }
 
 /** Milliseconds of history that the page shows. */

@@ -1,3 +1,4 @@
+import type { ReportCounts } from '../../domain/checks/error-rate.ts';
 import { duration, number } from '../../format.ts';
 import type { ErrorRate, Truth } from '../../mirror/status/status.ts';
 import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
@@ -36,8 +37,6 @@ ${
 `;
 }
 
-type Reports = Pick<ErrorRate, 'checks' | 'wrong' | 'orders' | 'orders_wrong'>;
-
 export function errorRatePart(rate: ErrorRate): Html {
   if (rate.rate === null)
     return html`<section><h2>Availability error rate</h2>
@@ -59,16 +58,16 @@ ${
 }
 
 const reportColumns = [
-  { heading: 'checks and orders', kind: 'number', cell: (row: Reports) => number(reports(row)) },
-  { heading: 'wrong', kind: 'number', cell: (row: Reports) => counted(row.wrong + row.orders_wrong, 'some') },
+  { heading: 'checks and orders', kind: 'number', cell: (row: ReportCounts) => number(reports(row)) },
+  { heading: 'wrong', kind: 'number', cell: (row: ReportCounts) => counted(row.wrong + row.orders_wrong, 'some') },
   { heading: 'share', kind: 'number', cell: wrongShare },
 ] as const;
 
-function reports({ checks, orders }: Reports): number {
+function reports({ checks, orders }: ReportCounts): number {
   return checks + orders;
 }
 
-function wrongShare(row: Reports): Html | string {
+function wrongShare(row: ReportCounts): Html | string {
   if (reports(row) === 0) return html`<span class="none">none yet</span>`;
   return `${((100 * (row.wrong + row.orders_wrong)) / reports(row)).toFixed(1)} %`;
 }

@@ -55,8 +55,8 @@ export async function resyncAlone(
   } finally {
     stop.abort(new Error('the resync has ended'));
     await watching;
-    const { records, left, failed } = mirroring.mirror.schedule.jobs.find(opened.job_id) ?? opened;
-    io.ifStopped(`${doneSays({ records, left, failed })}; the rest stays due`, sameAgain);
+    const done = mirroring.mirror.schedule.jobs.find(opened.job_id) ?? opened;
+    io.ifStopped(`${doneSays(done)}; the rest stays due`, sameAgain);
   }
   const { calls } = mirroring.limiter.state();
   const received = mirroring.sync.upstream.received();

@@ -16,7 +16,7 @@ export function printFound({ stderr }: Io, found: readonly number[]): void {
 }
 
 /** Says how far a job has come. */
-export function doneSays({ records, left, failed }: Pick<JobState, 'records' | 'left' | 'failed'>): string {
+export function doneSays({ records, left, failed }: JobState): string {
   const failures = failed === 0 ? '' : `, ${number(failed)} of them without success`;
   return `${number(records - left)} of ${counted(records, 'record')} ${records === 1 ? 'was' : 'were'} read${failures}`;
 }

@@ -39,7 +39,7 @@ export interface Places {
 }
 
 /** Returns the places of an installation. Several have one unit, `catalogued@.service`, and a user each. */
-export function placesOf({ instance }: Pick<Installation, 'instance'>): Places {
+export function placesOf(instance: string | null): Places {
   const name = instance ?? 'catalogued';
   return {
     unit: `/etc/systemd/system/catalogued${instance === null ? '' : '@'}.service`,
@@ -52,7 +52,7 @@ export function placesOf({ instance }: Pick<Installation, 'instance'>): Places {
 
 /** Returns the files of an installation: its user for systemd-sysusers, the unit, the first configuration. */
 export function installedFiles(wanted: Installation, templates: Templates): InstalledFile[] {
-  const places = placesOf(wanted);
+  const places = placesOf(wanted.instance);
   return [
     {
       path: `/etc/sysusers.d/${wanted.user}.conf`,
@@ -91,7 +91,7 @@ function unitOf(wanted: Installation, template: string): string {
 }
 
 function configurationOf(wanted: Installation, template: string): string {
-  const places = placesOf(wanted);
+  const places = placesOf(wanted.instance);
   return template
     .replace('https://api.example.com', wanted.base_url)
     .replace('user_agent: my-brand catalogued', `user_agent: ${JSON.stringify(`${wanted.brand} catalogued`)}`)

@@ -49,7 +49,7 @@ export function serviceCommand(io: Io): Command {
       const files = installedFiles(wanted, { unit, configuration: packaged('config/systemd/catalogued.yaml') });
       const obstacles = [wanted.program, wanted.node].flatMap((path) => obstacleAt(path, unit) ?? []);
       if (options.print) print(io, { wanted, files, obstacles });
-      else install(io, { wanted, files, obstacles, key: key_file === null ? null : keyIn(key_file) });
+      else install(io, { wanted, files, obstacles }, key_file === null ? null : keyIn(key_file));
     });
   return command;
 }
@@ -72,7 +72,7 @@ async function installationOf(
   if (instance !== null && options.user !== undefined)
     throw usage('--user and --instance exclude each other: an instance runs as catalogued-BRAND');
   const { key_file, ...answered } = await answers(options, io);
-  checkAnswers(answered);
+  checkAnswers(answered.base_url, answered.brand);
   const wanted = {
     user: instance === null ? (options.user ?? 'catalogued') : `catalogued-${instance}`,
     instance,
@@ -83,11 +83,11 @@ async function installationOf(
   return { wanted, key_file };
 }
 
-/** `key_file` null: the key is put in its place later. */
-type Answers = Pick<Installation, 'base_url' | 'brand'> & { readonly key_file: string | null };
-
-/** Returns what was given, what is asked on a terminal, or the placeholders of the template for a person to fill in. */
-async function answers({ baseUrl, brand, keyFile, print }: Options, io: Io): Promise<Answers> {
+/**
+ * Returns what was given, what is asked on a terminal, or the placeholders of the template for a person to fill in.
+ * `key_file` null: the key is put in its place later.
+ */
+async function answers({ baseUrl, brand, keyFile, print }: Options, io: Io) {
   const placeholders = { base_url: 'https://api.example.com', brand: 'my-brand' };
   const given = { base_url: baseUrl ?? null, brand: brand ?? null, key_file: keyFile ?? null };
   if (print || io.stdout.isTTY !== true || process.stdin.isTTY !== true)
@@ -113,7 +113,7 @@ function notAnswered({ signal }: Io): never {
 }
 
 /** Refuses answers that the daemon would refuse (78), before anything is written. */
-function checkAnswers({ base_url, brand }: Pick<Answers, 'base_url' | 'brand'>): void {
+function checkAnswers(base_url: string, brand: string): void {
   parseConfig(JSON.stringify({ service: { base_url, user_agent: `${brand} catalogued` } }), {}, 'what was answered');
 }
 
@@ -138,9 +138,7 @@ function commandsFor({ user }: Installation): (readonly [string, ...string[]])[]
 
 const elsewhere = 'put the program into /opt/catalogued and Node into /usr/local/bin, and run it from there';
 
-type Printed = Pick<Work, 'wanted' | 'files' | 'obstacles'>;
-
-function print(io: Io, { wanted, files, obstacles }: Printed): void {
+function print(io: Io, { wanted, files, obstacles }: Work): void {
   for (const obstacle of obstacles) io.stderr.write(`Warning: systemd cannot start this: ${obstacle}\n`);
   if (obstacles.length > 0) io.stderr.write(`Try: ${elsewhere}\n`);
   for (const { path, text, mode, write } of files)
@@ -156,19 +154,18 @@ interface Work {
   readonly files: readonly InstalledFile[];
   /** Reasons why systemd could not start the service. */
   readonly obstacles: readonly string[];
-  readonly key: string | null;
 }
 
-function install(io: Io, { wanted, files, obstacles, key }: Work): void {
+function install(io: Io, { wanted, files, obstacles }: Work, key: string | null): void {
   refuse(obstacles);
-  const places = placesOf(wanted);
+  const places = placesOf(wanted.instance);
   for (const file of files) {
     const kept = file.write === 'once' && existsSync(file.path);
     if (!kept) write(file);
     io.stdout.write(`${kept ? 'kept   ' : 'wrote  '}  ${file.path}\n`);
   }
   if (key !== null) {
-    write({ path: places.key, text: `${key.trim()}\n`, mode: 0o600 });
+    write({ path: places.key, text: `${key.trim()}\n`, mode: 0o600, write: 'always' });
     io.stdout.write(`wrote    ${places.key}\n`);
   }
   if (lstatSync(commandPath, { throwIfNoEntry: false }) === undefined) {
@@ -202,7 +199,7 @@ function refuse([obstacle]: readonly string[]): void {
     throw refusal('hidden-program', `systemd cannot start this: ${obstacle}`, exitCodes.configuration, elsewhere);
 }
 
-function write({ path, text, mode }: Pick<InstalledFile, 'path' | 'text' | 'mode'>): void {
+function write({ path, text, mode }: InstalledFile): void {
   makeDirectory(dirname(path), 0o755);
   // A file that holds a key is never open to others, not even while it is written.
   writeFileSync(path, text, { mode });

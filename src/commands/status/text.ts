@@ -8,10 +8,16 @@ import { type HeldClaims, stateText } from '../../domain/evidence/words.ts';
 import { type JobRuns, jobTrouble } from '../../domain/schedule/job-runs.ts';
 import { nameOf } from '../../domain/schedule/offer.ts';
 import { ago, counted, duration, megabytes, number, printable } from '../../format.ts';
-import type { CountedStatus, Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
+import type { Freshness, SubscriptionStatus } from '../../mirror/status/status.ts';
 import type { SnapshotStatus } from '../../snapshot/snapshot.ts';
 import { unshared } from '../../sqlite/directory.ts';
-import type { DaemonStatus, DatabaseStatus, InboxStatus, LiveStatus } from '../../status/daemon-status.ts';
+import type {
+  DaemonStatus,
+  DatabaseStatus,
+  InboxStatus,
+  LiveStatus,
+  ProcessStatus,
+} from '../../status/daemon-status.ts';
 import { bookableText, changesText } from '../../status/on-sale-text.ts';
 import { cannotTell, outdatedText } from '../../status/outdated-share.ts';
 import { asOfText } from '../../status/status-line.ts';
@@ -19,12 +25,9 @@ import { conditionSays } from '../../status/verdict.ts';
 import { signalText, walksText } from '../../sync/reports/signal-text.ts';
 import { table } from '../terminal/table.ts';
 
-/** The state of a running daemon, which no file has. */
-type OfProcess = Omit<DaemonStatus, keyof CountedStatus | 'snapshot' | 'backup' | 'conditions'>;
-
 /** Status as the command shows it. What only a running daemon knows is null if none answers. */
-export type ShownStatus = Omit<DaemonStatus, keyof OfProcess> & {
-  readonly [Name in keyof OfProcess]: OfProcess[Name] | null;
+export type ShownStatus = Omit<DaemonStatus, keyof ProcessStatus> & {
+  readonly [Name in keyof ProcessStatus]: ProcessStatus[Name] | null;
 } & {
   /** False: a daemon listens but does not answer; null: none runs. */
   readonly daemon_answers: boolean | null;

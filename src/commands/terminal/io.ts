@@ -1,5 +1,5 @@
-/** Output streams, environment and signals of a command, and its ways to report its result. */
-export interface Io {
+/** Output streams, environment and signals of the program. */
+export interface Outside {
   readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -9,6 +9,10 @@ export interface Io {
   onHangup?(listener: () => void): Disposable;
   /** With `false`, SIGINT and SIGTERM end the process at once, as in a start of the daemon; with `true`, they abort `signal`. */
   finishesOnSignal?(finishes: boolean): void;
+}
+
+/** What a command has: the same, and ways to report its result, which `main` adds. */
+export interface Io extends Outside {
   /** Called if the printed answer is no: the exit code is 1. */
   answerIsNo(): void;
   /** Called by a command that runs until it is stopped: a signal is its proper end, and the exit code is 0. */

@@ -1,4 +1,5 @@
 import { systemClock } from '../../clock.ts';
+import type { FirstFill } from '../../daemon/daemon.ts';
 import { counted, number, remaining } from '../../format.ts';
 import type { Io } from './io.ts';
 
@@ -52,13 +53,10 @@ export function progressPrinter({ stderr }: Io): ProgressPrinter {
   };
 }
 
-/** Progress of a first fill; null: there is none, or none that is known now. */
-export type FillProgress = Omit<Progress, 'phase'>;
-
 /** Shows a first fill each second until it is done, or until it is disposed. */
 export function showFill(
   printer: ProgressPrinter,
-  fill: () => Promise<FillProgress | 'filled' | null>,
+  fill: () => Promise<FirstFill | 'filled' | null>,
 ): Disposable & { readonly done: Promise<void> } {
   const ending = new AbortController();
   const done = showWhile(printer, fill, ending.signal);
@@ -69,7 +67,7 @@ export function showFill(
 
 async function showWhile(
   printer: ProgressPrinter,
-  fill: () => Promise<FillProgress | 'filled' | null>,
+  fill: () => Promise<FirstFill | 'filled' | null>,
   signal: AbortSignal,
 ): Promise<void> {
   using _ = { [Symbol.dispose]: printer.end };

@@ -1,5 +1,5 @@
 import { printable, short } from '../../format.ts';
-import type { Io } from './io.ts';
+import type { Outside } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
@@ -10,14 +10,14 @@ const longestWord = 14;
 const gap = '  ';
 
 /** Returns the characters that a line may have: $COLUMNS, through a pipe too, else the terminal's; without either, any number. */
-export function widthOf({ stdout, env }: Pick<Io, 'stdout' | 'env'>): number {
+export function widthOf({ stdout, env }: Outside): number {
   const set = Number(env.COLUMNS);
   if (Number.isInteger(set) && set > 0) return set;
   return stdout.isTTY ? (stdout.columns ?? Number.POSITIVE_INFINITY) : Number.POSITIVE_INFINITY;
 }
 
 /** Returns the same for text that people read: 80 where nobody says, as through a pipe. */
-export function readableWidth(io: Pick<Io, 'stdout' | 'env'>): number {
+export function readableWidth(io: Outside): number {
   const width = widthOf(io);
   return Number.isFinite(width) ? width : 80;
 }

@@ -7,7 +7,7 @@ import type { Io } from './io.ts';
  * An interrupt ends its backup.
  */
 export function upgradeOn(
-  { stderr, signal }: Pick<Io, 'stderr' | 'signal'>,
+  { stderr, signal }: Io,
   told: (says: string, phase: UpgradeProgress['phase']) => Promise<void> = async () => undefined,
 ): UpgradeWatch {
   return {

@@ -14,11 +14,9 @@ import { type ConditionCode, conditionTable, isCondition } from '../../domain/co
 import { watchedNow } from '../../domain/conditions/watched.ts';
 import { SyncFailed } from '../../sqlite/failed-sync.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
-import type { DaemonStatus } from '../../status/daemon-status.ts';
+import type { UnjudgedStatus } from '../../status/daemon-status.ts';
 import type { Mirroring } from '../mirroring.ts';
 import { ConditionTries } from './tries.ts';
-
-type Unjudged = Omit<DaemonStatus, 'conditions'>;
 
 /** A condition whose beginning is in the log, or in the file of an earlier process. */
 interface Announced {
@@ -72,14 +70,14 @@ export class ConditionWatch {
   }
 
   /** Returns the conditions that hold according to a status. */
-  conditionsOf(status: Unjudged): HeldCondition[] {
+  conditionsOf(status: UnjudgedStatus): HeldCondition[] {
     return conditionsOf(this.#factsOf(status), this.#periods);
   }
 
   /**
    * Checks whether the service can be reached, and inspects everything else if that has changed. Run every few seconds.
    */
-  async lookForService(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
+  async lookForService(status: () => Promise<UnjudgedStatus>, signal: AbortSignal): Promise<void> {
     const { limiter, sync } = this.#mirroring;
     const isDue = this.#next_at !== null && this.#next_at <= sync.clock.now();
     // No outage begins in the log after it has ended.
@@ -98,7 +96,7 @@ export class ConditionWatch {
    * Makes the attempts, inspects the status, and records which conditions begin and end. Run once a minute. A failure
    * to record is logged, and repeated at the next inspection.
    */
-  async look(status: () => Promise<Unjudged>, signal: AbortSignal): Promise<void> {
+  async look(status: () => Promise<UnjudgedStatus>, signal: AbortSignal): Promise<void> {
     await this.#tries.look(signal);
     await this.#settle(status);
   }
@@ -109,7 +107,7 @@ export class ConditionWatch {
   }
 
   /** Acknowledges a condition until it ends. Returns false if it does not hold. */
-  acknowledge(status: Unjudged, code: string, because: string): boolean {
+  acknowledge(status: UnjudgedStatus, code: string, because: string): boolean {
     const { inbox, sync } = this.#mirroring;
     const now = sync.clock.now();
     const held = this.conditionsOf(status);
@@ -120,13 +118,13 @@ export class ConditionWatch {
     return done;
   }
 
-  async #settle(status: () => Promise<Unjudged>): Promise<void> {
+  async #settle(status: () => Promise<UnjudgedStatus>): Promise<void> {
     const settled = this.#looking.then(async () => this.#settleNow(await status()));
     this.#looking = settled.catch(() => undefined);
     await settled;
   }
 
-  #settleNow(found: Unjudged): void {
+  #settleNow(found: UnjudgedStatus): void {
     const { files, writer, sync } = this.#mirroring;
     const now = sync.clock.now();
     this.#watched = watchedNow(this.#watched, this.#factsOf(found, now));
@@ -138,7 +136,7 @@ export class ConditionWatch {
     if (files.isWell('inbox')) writer.soon('conditions', () => this.#record(held, missedTargets(facts), now));
   }
 
-  #factsOf(status: Unjudged, at: number = this.#mirroring.sync.clock.now()): ConditionFacts {
+  #factsOf(status: UnjudgedStatus, at: number = this.#mirroring.sync.clock.now()): ConditionFacts {
     return { ...status, at, watched: this.#watched, tried: this.#tries.tried() };
   }
 
@@ -180,7 +178,12 @@ export class ConditionWatch {
 
   #write(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
-    this.#mirroring.inbox.conditions.note([...held, ...goesOn, ...ages].map(ofInstants), now);
+    const shown = [...held, ...goesOn, ...ages].map(({ code, since, says }) => ({
+      code,
+      since: since === null ? null : instant(since),
+      says,
+    }));
+    this.#mirroring.inbox.conditions.note(shown, now);
     this.#recall();
   }
 
@@ -200,9 +203,4 @@ export class ConditionWatch {
 
 function levelOf(severity: Severity): 'error' | 'warn' {
   return severity === 'error' ? 'error' : 'warn';
-}
-
-/** Returns the recorded facts of a condition. */
-function ofInstants({ code, since, says }: Pick<MissedTarget, 'code' | 'since' | 'says'>) {
-  return { code, since: since === null ? null : instant(since), says };
 }

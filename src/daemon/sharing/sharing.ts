@@ -2,7 +2,7 @@ import type { LoadedConfig } from '../../config/load.ts';
 import type { SharedDeliveries } from '../../database/deliveries.ts';
 import { inGroups } from '../../database/in-groups.ts';
 import type { Leadership } from '../../database/lease.ts';
-import type { Begun } from '../../database/publication.ts';
+import type { PublishedState } from '../../database/schema.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Received } from '../../inbox/delivery.ts';
 import type { Desk } from '../../inbox/desk.ts';
@@ -17,7 +17,7 @@ export interface Sharing {
   /** Last instant at which the previous leader recorded that deliveries could be received; null: there was none. */
   readonly last_alive_at: number | null;
   /** The published state that the mirror is equal to; null: it continues from its own state. */
-  readonly begun: Begun | null;
+  readonly begun: PublishedState | null;
 }
 
 /** Returns whether other instances share the database with this one. */

@@ -9,9 +9,8 @@ import type { OperationOutcome } from './outcome.ts';
 
 /* Each fact is declared once, here: the status has them and more. */
 
-/** Facts by which conditions are decided at an instant: the status, and the observations of a running daemon. */
-export interface ConditionFacts extends StoredFacts {
-  readonly at: number;
+/** Facts of a status by which conditions are decided. */
+export interface StatusFacts extends StoredFacts {
   /** The newest snapshot, or the last attempt; null if none is configured. */
   readonly snapshot: PublishedFacts | null;
   readonly backup: BackupFacts;
@@ -25,6 +24,11 @@ export interface ConditionFacts extends StoredFacts {
   readonly files: readonly FileFacts[] | null;
   readonly storage: StorageFacts | null;
   readonly jobs: readonly JobRuns[] | null;
+}
+
+/** Facts by which conditions are decided at an instant: the status, and the observations of a running daemon or null. */
+export interface ConditionFacts extends StatusFacts {
+  readonly at: number;
   readonly watched: Watched | null;
   readonly tried: Tried | null;
 }

@@ -9,7 +9,7 @@ export const wordsADay = 1000;
 const longest = 60;
 
 /** Result of a search, as far as it shows whether the catalogue has what was typed. */
-interface Answered {
+export interface SearchAnswer {
   /** Typed words that occur in the catalogue, without generic ones beside others. */
   readonly matched: readonly string[];
 }
@@ -19,7 +19,7 @@ interface Answered {
  * one of them (a filter may have excluded it), if nothing was typed, or if the text may be an e-mail address or a
  * personal number.
  */
-export function fruitlessWords(text: string | undefined, { matched }: Answered): string | null {
+export function fruitlessWords(text: string | undefined, { matched }: SearchAnswer): string | null {
   if (text === undefined || matched.length > 0) return null;
   const words = text
     .normalize('NFKC')

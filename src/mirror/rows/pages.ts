@@ -5,12 +5,16 @@ import { columnsOf, newestNumber, type PublishedTable } from './capture.ts';
 /** Value of a column. No published table has blobs. */
 export type Cell = string | number | null;
 
-/** Rows of one table that have changed: values in the order of the columns. */
-export interface TableRows {
+/** A published table. */
+export interface TableHead {
   readonly table: string;
   readonly columns: readonly string[];
-  /** The columns of the primary key: what the values of `gone` are. */
+  /** The columns of the primary key. */
   readonly key: readonly string[];
+}
+
+/** Rows of one table that have changed: values in the order of the columns, and of the key where they are no more. */
+export interface TableRows extends TableHead {
   readonly rows: readonly (readonly Cell[])[];
   /** Keys of rows that are no more. */
   readonly gone: readonly (readonly Cell[])[];

@@ -18,10 +18,9 @@ import { convert } from '../world/money.ts';
 import type { World } from '../world/world.ts';
 
 /** One date of a product as the service would sell it. Without tickets it is sold out. */
-export interface StateDay extends Omit<CalendarDay, 'slots'> {
+export interface StateDay extends CalendarDay {
   readonly sold_out: boolean;
   readonly max_tickets_per_order: number | null;
-  readonly slots: CalendarDay['slots'];
 }
 
 /**

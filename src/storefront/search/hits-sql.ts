@@ -264,7 +264,7 @@ WHERE ${where.filter((each) => typeof each === 'string').join(' AND ') || 'true'
 export const relevanceSql = 'h.weight DESC, h.typos, h.places DESC, h.field, h.extra DESC';
 
 /** Returns the order of hits. Without words all are as relevant as each other. */
-function orderSql({ order, text }: Pick<Form, 'order' | 'text'>): string {
+function orderSql({ order, text }: Form): string {
   const relevance = text ? `${relevanceSql}, ` : '';
   switch (order) {
     case 'relevance':
@@ -304,7 +304,7 @@ export function rankSql({ first, ...form }: RankForm): string {
   const best =
     first && form.order === 'relevance'
       ? 'h.kept'
-      : `(SELECT kept FROM hit h ORDER BY ${orderSql({ text, order: 'relevance' })} LIMIT 1)`;
+      : `(SELECT kept FROM hit h ORDER BY ${orderSql({ ...form, order: 'relevance' })} LIMIT 1)`;
   const counted = facets
     ? `CASE WHEN h.nth = 1 AND (SELECT count(*) FROM hit) <= ${mostCounted} THEN (${countedSql(form, isNarrowed(form) ? 'hit' : 'every product')}) END`
     : 'NULL';

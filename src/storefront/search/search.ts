@@ -180,7 +180,7 @@ function hitOf({ field, chord2, ...row }: Row, pieces: readonly Piece[]): Search
   };
 }
 
-function wordsOf(meaning: Understood | null, bits: number | undefined): Pick<Found, 'matched' | 'dropped' | 'meant'> {
+function wordsOf(meaning: Understood | null, bits: number | undefined) {
   if (meaning === null) return { matched: [], dropped: [], meant: null };
   const words = JSON.parse(meaning.words) as { n: number; word: string; generic: 0 | 1 }[];
   const parts = JSON.parse(meaning.parts) as { n: number; cost: number; meant: string }[];

@@ -14,7 +14,7 @@ import type { NamedAdapter } from '../../domain/service/named-adapter.ts';
 import { WrongShape } from '../../domain/service/shape.ts';
 import { parseExact } from '../../domain/values/exact-json.ts';
 import { isMembers, type Members, memberNames } from '../../domain/values/members.ts';
-import { type AskOptions, type Http, keyPlaceholder, type ServiceRequest } from '../http.ts';
+import { type Http, keyPlaceholder, type ServiceRequest, type TransferOptions } from '../http.ts';
 import { type Failed, failed, type Outcome, type RefusedOutcome } from '../outcome.ts';
 import { exampleOf, line, refusal, withoutKey } from '../refusal.ts';
 import { standard } from './standard.ts';
@@ -28,7 +28,7 @@ export interface Prepared {
   readonly sign: NonNullable<AdapterRequest['sign']> | null;
 }
 
-export interface SendOptions extends Omit<AskOptions, 'effect'> {
+export interface SendOptions extends TransferOptions {
   /** Returns a signed token; absent: there is no key to sign with. */
   readonly sign?: (wanted: NonNullable<AdapterRequest['sign']>) => Promise<string>;
 }
@@ -107,7 +107,7 @@ export class ServiceAsker {
     try {
       const { request = standard.request } = this.#adapter.module;
       const given = this.#call('request', question, () => request(question, this.#settings, standard));
-      return { kind: 'prepared', question, ...this.#requestOf(question, given) };
+      return this.#requestOf(question, given);
     } catch (error) {
       if (error instanceof AdapterFault) return failed('adapter', error.message);
       throw error;
@@ -226,7 +226,7 @@ export class ServiceAsker {
     return given;
   }
 
-  #requestOf(question: Question, given: Members): Omit<Prepared, 'kind' | 'question'> {
+  #requestOf(question: Question, given: Members): Prepared {
     const refuse = (problem: string) => this.#fault('request', question, problem);
     const { method = 'GET', path, query = {}, headers = {}, body = null, sign = null } = given;
     if (!methods.includes(method)) throw refuse(`returns method ${shown(method)}; expected ${methods.join(', ')}`);
@@ -254,6 +254,8 @@ export class ServiceAsker {
     )
       throw refuse(`returns sign ${shown(sign)}; expected { payload, algorithm }, with ${algorithms.join(' or ')}`);
     return {
+      kind: 'prepared',
+      question,
       request: {
         method: method as ServiceRequest['method'],
         path,
