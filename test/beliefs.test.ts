@@ -17,6 +17,7 @@ import { type Difference, differentService } from './fakes/different-service.ts'
 import { fastClock } from './fakes/fast-clock.ts';
 import { needs } from './fakes/needs.ts';
 import { notifiedHarness } from './fakes/notified-harness.ts';
+import { pagesFromZero } from './fakes/service-shapes.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { subscriptionHarness } from './fakes/subscription-harness.ts';
 import { testConfig } from './fakes/test-config.ts';
@@ -134,14 +135,6 @@ const unknown = (name: string): Difference => ({
     return null;
   },
 });
-
-const pagesFromZero: Difference = {
-  request: ({ url: { searchParams } }) => {
-    const page = searchParams.get('page');
-    if (page !== null) searchParams.set('page', String(Number(page) + 1));
-    return null;
-  },
-};
 
 const beliefs: readonly Belief[] = [
   {

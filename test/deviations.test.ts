@@ -17,7 +17,7 @@ import { differentHarness } from './fakes/different-harness.ts';
 import { type Difference, differentService } from './fakes/different-service.ts';
 import { fastClock } from './fakes/fast-clock.ts';
 import { runHere } from './fakes/run-here.ts';
-import { keyShape, queryKeyShape } from './fakes/service-shapes.ts';
+import { keyShape, pagesFromZero, queryKeyShape, variantsByQuery } from './fakes/service-shapes.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from './fakes/test-config.ts';
 import { testMachine } from './fakes/test-machine.ts';
@@ -37,14 +37,6 @@ interface Deviation {
   readonly difference: Difference;
   readonly profile: object;
 }
-
-const pagesFromZero: Difference = {
-  request: ({ url: { searchParams } }) => {
-    const page = searchParams.get('page');
-    if (page !== null) searchParams.set('page', String(Number(page) + 1));
-    return null;
-  },
-};
 
 const followed: readonly Deviation[] = [
   {
@@ -67,16 +59,7 @@ const followed: readonly Deviation[] = [
   },
   {
     service: 'has the variants of a product at ?product_id=',
-    difference: {
-      request: ({ url }) => {
-        if (/product-variants$/.test(url.pathname)) {
-          if (url.pathname !== '/v2/product-variants') return { status: 404 };
-          url.pathname = `/v2/products/${url.searchParams.get('product_id')}/product-variants`;
-          url.searchParams.delete('product_id');
-        }
-        return null;
-      },
-    },
+    difference: variantsByQuery,
     profile: { paths: { variants: '/v2/product-variants?product_id={product_id}' } },
   },
 ];

@@ -1,7 +1,7 @@
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';
 import type { Difference, PassingRequest } from '../fakes/different-service.ts';
-import { keyShape, offsetShape, queryKeyShape } from '../fakes/service-shapes.ts';
+import { keyShape, offsetShape, queryKeyShape, variantsByQuery } from '../fakes/service-shapes.ts';
 
 /** A service of another shape, and the adapter that follows it. */
 interface Deviation {
@@ -92,16 +92,7 @@ export function request(question, settings, standard) {
   },
   {
     service: 'has the variants of a product at ?product_id=',
-    difference: {
-      request: ({ url }) => {
-        if (/product-variants$/.test(url.pathname)) {
-          if (url.pathname !== '/v2/product-variants') return { status: 404 };
-          url.pathname = `/v2/products/${url.searchParams.get('product_id')}/product-variants`;
-          url.searchParams.delete('product_id');
-        }
-        return null;
-      },
-    },
+    difference: variantsByQuery,
     adapter: `
 export function request(question, settings, standard) {
   const asked = standard.request(question, settings, standard);

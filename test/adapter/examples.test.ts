@@ -8,7 +8,6 @@ import type { Member } from '../../src/domain/service/member.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
 import { rowShapes } from '../../src/domain/service/shapes.ts';
 import { ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
-import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { type SubscriptionRequest, Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { document } from '../documents.ts';
@@ -20,6 +19,7 @@ import { cursorShape, offsetShape, queryKeyShape, signatureShape } from '../fake
 import { rsaPem } from '../fakes/signing-keys.ts';
 import { defaultProfile } from '../fakes/standard-answers.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
+import { testHttp } from '../fakes/test-http.ts';
 import { manualClock } from '../upstream/manual-clock.ts';
 
 const path = (name: string) => fileURLToPath(new URL(`../../config/adapters/${name}.mjs`, import.meta.url));
@@ -79,15 +79,7 @@ describe('the example', () => {
     await using sandbox = await startSandbox({ clock, seed: 1, products: 3 });
     await using service = await differentService(sandbox.url, signatureShape);
     const service_clock = serviceClock();
-    await using http = createHttp({
-      base_url: service.url,
-      key: null,
-      user_agent: 'brand catalogued',
-      timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },
-      connections: 1,
-      throttle_statuses: [429],
-      clock,
-    });
+    await using http = testHttp(service.url, clock, { connections: 1, throttle_statuses: [429] });
     const key = readSigningKey(rsaPem('pkcs8'));
     if ('problem' in key) throw new Error(key.problem);
     const subscriptions = new Subscriptions({

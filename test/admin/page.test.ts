@@ -30,16 +30,7 @@ const refused = { how: 'unreachable', says: 'the connection was refused' } as co
 const empty: typeof known = {
   ...known,
   filled_at: null,
-  records: {
-    all: 0,
-    never_fetched: 0,
-    failing: 0,
-    quarantined: 0,
-    failing_long: 0,
-    last_read_at: now,
-    unanswered: 0,
-    unanswered_products: 0,
-  },
+  records: { ...known.records, all: 0 },
   freshness: [],
   images: 0,
   oldest_image_at: null,

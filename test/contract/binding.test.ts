@@ -87,13 +87,10 @@ describe('a column of a view', () => {
 
   beforeAll(async () => {
     copy = await typedCopy();
-    db = new Database(copy.path, { readonly: true });
+    ({ db } = copy);
   });
 
-  afterAll(() => {
-    db.close();
-    copy[Symbol.dispose]();
-  });
+  afterAll(() => copy[Symbol.dispose]());
 
   const questions = (prefix: 'bare_' | '') => copy.views.flatMap((view) => questionsOf(db, view, prefix));
   const numbers = () =>

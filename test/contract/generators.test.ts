@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { matchesGlob } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { document } from '../documents.ts';
 import { needs } from '../fakes/needs.ts';
@@ -91,17 +90,14 @@ print(json.dumps([found, keys]))`;
 
 describe('a generator or an ORM', () => {
   let copy: TypedCopy;
-  let db: Database.Database;
+  let db: TypedCopy['db'];
 
   beforeAll(async () => {
     copy = await typedCopy();
-    db = new Database(copy.path, { readonly: true });
+    ({ db } = copy);
   });
 
-  afterAll(() => {
-    db.close();
-    copy[Symbol.dispose]();
-  });
+  afterAll(() => copy[Symbol.dispose]());
 
   const introspected = (prefix: 'bare_' | ''): Found =>
     Object.fromEntries(

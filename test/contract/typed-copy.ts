@@ -8,6 +8,8 @@ import { columnsOf, readable } from './tables.ts';
 /** A small mirror with rows in every view, in which time stands still. */
 export interface TypedCopy extends Disposable {
   readonly path: string;
+  /** The copy, open for reading. */
+  readonly db: Database.Database;
   /** Views whose columns can be typed: not the FTS5 and R*Tree tables. */
   readonly views: readonly string[];
 }
@@ -62,6 +64,10 @@ export async function typedCopy(): Promise<TypedCopy> {
       INSERT INTO typed_${name} SELECT ${columns.map(([column]) => `"${column}"`).join(', ')} FROM ${name};
       CREATE VIEW bare_${name} AS SELECT ${bare} FROM ${name}`);
   }
-  db.close();
-  return { path, views, [Symbol.dispose]: () => directory[Symbol.dispose]() };
+  db.pragma('query_only = ON');
+  const close = () => {
+    db.close();
+    directory[Symbol.dispose]();
+  };
+  return { path, db, views, [Symbol.dispose]: close };
 }

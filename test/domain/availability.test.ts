@@ -1,22 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type DayForm,
-  isNoticed,
-  summarise,
-  type Tiers,
-  tierStarts,
-  windows,
-} from '../../src/domain/catalogue/availability.ts';
+import { type DayForm, isNoticed, summarise, tierStarts, windows } from '../../src/domain/catalogue/availability.ts';
 import { timesLeft } from '../../src/domain/catalogue/passed-times.ts';
+import { tiers } from './usual-tiers.ts';
 
 const hour = 3_600_000;
-const tiers: Tiers = {
-  horizon: 92,
-  near: { days: 14, every: 6 * hour },
-  middle: { days: 31, every: 12 * hour },
-  far: { every: 24 * hour },
-};
 
 describe('the summary of a date', () => {
   it.each<[string, DayForm, object]>([

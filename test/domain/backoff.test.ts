@@ -47,28 +47,17 @@ test.for([
   },
 );
 
-test('a record that was never read and always fails costs at most twelve calls in a day, too', () => {
+test.for([
+  ['a record', retryAt],
+  ['one that was never read', soonRetryAt],
+] as const)('%s that always fails costs at most twelve calls in a day', ([, again]) => {
   fc.assert(
     fc.property(fc.infiniteStream(chance), (chances) => {
       let at = now;
       let calls = 0;
       for (let failures = 1; at < now + day; failures++) {
         calls += 1;
-        at = soonRetryAt(failures, chances.next().value ?? 0, at);
-      }
-      expect(calls).toBeLessThanOrEqual(12);
-    }),
-  );
-});
-
-test('a record that always fails costs at most twelve calls in a day', () => {
-  fc.assert(
-    fc.property(fc.infiniteStream(chance), (chances) => {
-      let at = now;
-      let calls = 0;
-      for (let failures = 1; at < now + day; failures++) {
-        calls += 1;
-        at = retryAt(failures, chances.next().value ?? 0, at);
+        at = again(failures, chances.next().value ?? 0, at);
       }
       expect(calls).toBeLessThanOrEqual(12);
     }),

@@ -4,6 +4,7 @@ import { drawAudits, mayAudit } from '../../src/domain/truth/draw.ts';
 import { type Audited, outdatedShare } from '../../src/domain/truth/estimate.ts';
 import { findingsOf } from '../../src/domain/truth/finding.ts';
 import { sequence } from '../../src/sandbox/random.ts';
+import { tiers } from './usual-tiers.ts';
 
 const hour = 3_600_000;
 
@@ -88,12 +89,6 @@ describe('records read at random', () => {
 });
 
 describe('what a random read shows', () => {
-  const tiers = {
-    horizon: 92,
-    near: { days: 14, every: 6 * hour },
-    middle: { days: 31, every: 12 * hour },
-    far: { every: 24 * hour },
-  };
   const found = (first_day: number, last_day: number, days: readonly number[] | 'all') =>
     findingsOf({ part: 0, first_day, last_day, every: hour }, tiers, days).map(
       ({ tier, outdated }) => `${tier} ${outdated}`,

@@ -3,15 +3,10 @@ import { configFromObject } from '../../src/config/load.ts';
 import { windows } from '../../src/domain/catalogue/availability.ts';
 import type { lanes } from '../../src/domain/schedule/lanes.ts';
 import { callsPerDay, planOf, shareOut } from '../../src/domain/schedule/plan.ts';
+import { tiers } from './usual-tiers.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
-const tiers = {
-  horizon: 92,
-  near: { days: 14, every: 6 * hour },
-  middle: { days: 31, every: 12 * hour },
-  far: { every: day },
-};
 const catalogue = {
   groups: [
     {

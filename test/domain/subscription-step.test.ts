@@ -1,26 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
-import { changeTypes, type HeldSubscription, type WantedSubscription } from '../../src/domain/push/subscription.ts';
+import type { HeldSubscription } from '../../src/domain/push/subscription.ts';
 import { afterSelfTest, type StepFacts, subscriptionStep } from '../../src/domain/push/subscription-step.ts';
+import { right, wanted } from './declared-subscription.ts';
 
 const now = Date.UTC(2026, 10, 21, 12);
 const hour = 3_600_000;
 const day = 24 * hour;
-const wanted: WantedSubscription = {
-  subscription_id: 'all',
-  declared_id: 'all',
-  type: 'product_ids',
-  entity_ids: [1, 2, 3],
-  change_types: [...changeTypes],
-};
-const right: HeldSubscription = {
-  type: 'product_ids',
-  entity_ids: [3, 2, 1],
-  change_types: [...changeTypes].reverse(),
-  status: 'active',
-  address: 'current',
-};
-
 test('a repair waits for the address to answer, but not for ever: not every network reaches itself', () => {
   expect(afterSelfTest('passed', 0)).toBe('go');
   expect([0, 1, 2, 3, 9].map((failures) => afterSelfTest('failed', failures))).toEqual([

@@ -1,27 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  changeTypes,
   differences,
   type HeldSubscription,
   isWorking,
   needsPut,
   type WantedSubscription,
 } from '../../src/domain/push/subscription.ts';
-
-const wanted: WantedSubscription = {
-  subscription_id: 'all',
-  declared_id: 'all',
-  type: 'product_ids',
-  entity_ids: [1, 2, 3],
-  change_types: [...changeTypes],
-};
-const right: HeldSubscription = {
-  type: 'product_ids',
-  entity_ids: [3, 2, 1],
-  change_types: [...changeTypes].reverse(),
-  status: 'active',
-  address: 'current',
-};
+import { right, wanted } from './declared-subscription.ts';
 
 describe('what differs is said in words', () => {
   const cases: [title: string, held: HeldSubscription | null, expected: string[], put: boolean][] = [

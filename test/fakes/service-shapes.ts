@@ -112,3 +112,24 @@ export const signatureShape: Difference = {
     return isSigned && text(payload) === body ? null : refusal(400, 'payload_decode_error');
   },
 };
+
+/** The variants of a product are at ?product_id=. */
+export const variantsByQuery: Difference = {
+  request: ({ url }) => {
+    if (/product-variants$/.test(url.pathname)) {
+      if (url.pathname !== '/v2/product-variants') return { status: 404 };
+      url.pathname = `/v2/products/${url.searchParams.get('product_id')}/product-variants`;
+      url.searchParams.delete('product_id');
+    }
+    return null;
+  },
+};
+
+/** The first page of a list is 0. */
+export const pagesFromZero: Difference = {
+  request: ({ url: { searchParams } }) => {
+    const page = searchParams.get('page');
+    if (page !== null) searchParams.set('page', String(Number(page) + 1));
+    return null;
+  },
+};

@@ -6,7 +6,6 @@ import { changeTypes } from '../../src/domain/push/subscription.ts';
 import { readStatus } from '../../src/mirror/status/status.ts';
 import type { SubscriptionContext } from '../../src/sync/subscriptions/one.ts';
 import { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
-import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { heldAddresses } from '../inbox/held-addresses.ts';
@@ -17,6 +16,7 @@ import { seededEntropy } from './seeded-entropy.ts';
 import { rsaPem } from './signing-keys.ts';
 import { askerOver, defaultProfile } from './standard-answers.ts';
 import { type SubscriptionService, subscriptionService } from './subscription-service.ts';
+import { testHttp } from './test-http.ts';
 import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
 import { testSchedule } from './test-schedule.ts';
@@ -76,18 +76,7 @@ export async function subscriptionHarness(
   const key = readSigningKey(rsaPem('pkcs8'));
   if ('problem' in key) throw new Error(key.problem);
   const service_clock = serviceClock();
-  const http = stack.use(
-    createHttp({
-      base_url: service.url,
-      key: null,
-      user_agent: 'brand catalogued',
-      timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },
-      connections: 2,
-      throttle_statuses: [429, 503],
-      clock,
-      heard: service_clock.heard,
-    }),
-  );
+  const http = stack.use(testHttp(service.url, clock, { heard: service_clock.heard }));
   const path = '/v2/product-change-notification/{subscription_id}';
   const paths = { ...defaultProfile.paths, subscription: path, reactivate: reactivate ? `${path}/reactivate` : null };
   const context: SubscriptionContext = {

@@ -5,15 +5,10 @@ import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/catalo
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
 import type { AnswerMeta } from '../../src/mirror/catalogue/availability.ts';
+import { tiers } from '../domain/usual-tiers.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 
 const hour = 3_600_000;
-const tiers: Tiers = {
-  horizon: 92,
-  near: { days: 14, every: 6 * hour },
-  middle: { days: 31, every: 12 * hour },
-  far: { every: 24 * hour },
-};
 const now = instant(Date.now());
 const today = new Date(now).toISOString().slice(0, 10);
 const day = (offset: number) => addDays(today, offset);

@@ -17,6 +17,7 @@ import { imageLimitMs } from '../../src/domain/catalogue/image.ts';
 import { sqliteLibrary } from '../../src/sqlite/read-only.ts';
 import { type HttpRead, httpReads } from '../../src/storefront/http/reads.ts';
 import { document } from '../documents.ts';
+import { tiers } from '../domain/usual-tiers.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
@@ -161,13 +162,6 @@ function fill(test: TestMirror): void {
     products.map((product_id) => productOf(product_id, { timezone: 'UTC' })),
     { sent_at: begin },
   );
-  const hour = 3_600_000;
-  const tiers = {
-    horizon: 92,
-    near: { days: 14, every: 6 * hour },
-    middle: { days: 31, every: 12 * hour },
-    far: { every: 24 * hour },
-  };
   mirror.transaction(() => {
     for (const product_id of products)
       mirror.catalogue.availability.store(
@@ -303,10 +297,7 @@ class Browser {
       authorization: `Bearer ${key}`,
       ...(etag == null ? {} : { 'if-none-match': etag }),
     };
-    const ask = () => fetch(this.#at + path, { headers: headers as Record<string, string> });
-    let answer = await ask();
-    // Who is asked over an idle connection may close it in that moment: a cache then answers 502, and asks anew the next time.
-    for (let tries = 0; answer.status === 502 && tries < 3; tries += 1) answer = await ask();
+    const answer = await fetch(this.#at + path, { headers: headers as Record<string, string> });
     if (answer.status !== 304 && answer.status !== 200) throw new Error(`${path}: ${answer.status}`);
     const body = answer.status === 304 ? (kept?.body ?? '') : await answer.text();
     this.#kept.set(path, { body, headers: answer.headers, at: clock.now() });

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -11,6 +10,7 @@ import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
+import { answers } from './start-shop.ts';
 
 /** The lines of the documented example that open a mirror. */
 const opening = /\$file = .*?\n\]\);\n/s.exec(document('docs/reading.md'))?.[0] ?? '';
@@ -54,16 +54,6 @@ async function worker(directory: string, open: string) {
       await ended;
     },
   };
-}
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
-  });
 }
 
 /** A mirror of a few hundred products, and what its daemon does. */

@@ -75,7 +75,8 @@ export async function startShop(language: ShopLanguage, options: ShopOptions): P
   };
 }
 
-function answers(port: number): Promise<boolean> {
+/** Returns whether somebody listens there. */
+export function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.destroy();

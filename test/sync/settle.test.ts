@@ -3,6 +3,7 @@ import { instant } from '../../src/clock.ts';
 import { contradictedLook } from '../../src/domain/sale/off-sale.ts';
 import { settleStored } from '../../src/sync/records/settle.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+import { plannedDates } from '../mirror/planned-dates.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -28,13 +29,7 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
   const answered = () => {
     const { sync } = harness.daemon;
     const now = harness.clock.now();
-    const [product_id = 0] = sync.mirror.catalogue.products.ids();
-    const record = sync.mirror.schedule.records.find({
-      resource: 'availability',
-      edition: 'EUR',
-      part: 0,
-      product_id,
-    });
+    const [{ record } = { record: null }] = plannedDates(sync);
     if (record === null) throw new Error('no record');
     return { sync, now, record, sent_at: instant(now - age * 1000) };
   };
@@ -51,7 +46,7 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
       teaches: 'nothing',
     } as const;
     sync.mirror.transaction(() => settleStored(sync, record, { ...read, off_sale_at: sent_at, sooner }));
-    const due = (sync.mirror.schedule.records.find(record)?.due_at ?? 0) - now;
+    const due = (plannedDates(sync)[0]?.record.due_at ?? 0) - now;
     expect(due).toBeGreaterThan(0);
     expect(due).toBeLessThanOrEqual(minute);
   });
@@ -70,21 +65,14 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
 it('a read that a change of another product of the venue brought forward counts as its cost', async () => {
   await using at = await filledHarness({ products: 20, lean: true });
   const { sync } = at.daemon;
-  const { mirror } = sync;
-  const of = (product_id: number) => {
-    const record = mirror.schedule.records.find({ resource: 'availability', edition: 'EUR', part: 0, product_id });
-    const product = mirror.catalogue.products.find(product_id);
-    return record?.fetched_at == null || product === null ? [] : [{ record, product }];
-  };
-  const venueOf = ({ record }: { record: { product_id: number } }) =>
-    mirror.schedule.siblings.groupsOf(record.product_id).venue;
-  const known = Map.groupBy(mirror.catalogue.products.ids().flatMap(of), venueOf);
-  const [first, second] = [...known].find(([venue, some]) => venue !== null && some.length > 1)?.[1] ?? [];
+  const some = plannedDates(sync).filter(({ record, venue }) => venue !== null && record.fetched_at !== null);
+  const shared = [...Map.groupBy(some, ({ venue }) => venue).values()].find((products) => products.length > 1);
+  const [first, second] = shared ?? [];
   if (first === undefined || second === undefined) throw new Error('no two products of a venue');
   const sent_at = instant(at.clock.now() + hour);
   const read = { sent_at, body_hash: null, cadence: 6 * hour };
   const early = { ...second.record, due_reason: 'likely-changed' } as const;
-  mirror.transaction(() => {
+  sync.mirror.transaction(() => {
     settleStored(sync, first.record, { ...read, changed: true, product: first.product });
     expect(sync.siblings.takeSpent(sent_at)).toBe(0);
     settleStored(sync, early, { ...read, changed: false, product: second.product, current: early });

@@ -111,12 +111,11 @@ describe('what is declared is kept', () => {
     expect(row(at, 'other')).toMatchObject({ declared_id: null });
     const told = () => at.log.lines().filter(({ msg }) => String(msg).includes('no longer declared'));
     expect(told()).toHaveLength(1);
-    const { sync } = at.context;
-    expect(sync.mirror.push.subscriptions.coveredBy('all')).not.toEqual([]);
+    expect(view(at)).toMatchObject([{ covered_products: 3 }]);
     // The last one: nothing is left that keeps any.
-    await subscriptionsJob(null, sync).run(AbortSignal.abort());
-    expect(row(at, 'all')).toMatchObject({ declared_id: null });
-    expect(sync.mirror.push.subscriptions.coveredBy('all')).toEqual([]);
+    await subscriptionsJob(null, at.context.sync).run(AbortSignal.abort());
+    expect(view(at)).toEqual([]);
+    expect(at.test.mirror.push.subscriptions.coveredBy('all')).toEqual([]);
     expect(told()).toHaveLength(2);
   });
 

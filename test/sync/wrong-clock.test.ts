@@ -28,6 +28,8 @@ interface Course {
   noticed(): ConditionCode[];
   /** What is wrong beside the catalogue: hidden images, promises, instants that cannot be, things forgotten. */
   wrong(): string[];
+  /** Conditions, that, and what the catalogue has otherwise. */
+  troubles(): Promise<unknown[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -58,7 +60,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
   const before = kept();
   const shown = status().images;
 
-  return {
+  const at: Course = {
     harness,
     machine,
     // Every second while something may happen, else every ten.
@@ -78,10 +80,10 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
         }),
       ];
     },
-    [Symbol.asyncDispose]: async () => {
-      await harness[Symbol.asyncDispose]();
-    },
+    troubles: async () => [...at.noticed(), ...at.wrong(), ...(await harness.compare()).first],
+    [Symbol.asyncDispose]: async () => await harness[Symbol.asyncDispose](),
   };
+  return at;
 }
 
 /** Instants of the mirror that cannot be. */
@@ -186,9 +188,7 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
       expect(at.noticed()).toContain('clock-doubted');
       at.machine.jump(-jump);
       await at.live(2 * minute);
-      expect(at.noticed()).toEqual([]);
-      expect(at.wrong()).toEqual([]);
-      expect((await at.harness.compare()).first).toEqual([]);
+      expect(await at.troubles()).toEqual([]);
     },
   );
 
@@ -215,9 +215,7 @@ describe.each(someOf(Object.entries(jumps)))('a wall clock that jumps %s', (_, j
     await at.live(2 * minute);
     at.machine.jump(-jump);
     await at.live(2 * minute);
-    expect(at.noticed()).toEqual([]);
-    expect(at.wrong()).toEqual([]);
-    expect((await at.harness.compare()).first).toEqual([]);
+    expect(await at.troubles()).toEqual([]);
   });
 });
 
@@ -240,9 +238,7 @@ describe('files that were written by a wrong clock', () => {
         },
       });
       await at.live(2 * minute);
-      expect(at.noticed()).toEqual([]);
-      expect(at.wrong()).toEqual([]);
-      expect((await at.harness.compare()).first).toEqual([]);
+      expect(await at.troubles()).toEqual([]);
       for (const { begun_at, until } of at.harness.daemon.inbox.addresses.states()) {
         expect(Math.abs(begun_at - at.harness.clock.now())).toBeLessThan(day);
         expect(until ?? 0).toBeLessThan(now + 2 * day);
@@ -259,8 +255,6 @@ describe('what is no jump', () => {
     at.machine.slept(8 * hour, 'pause');
     await at.live(2 * minute);
     expect(at.harness.log.lines().filter(({ msg }) => `${msg}`.includes('in doubt'))).toHaveLength(1);
-    expect(at.noticed()).toEqual([]);
-    expect(at.wrong()).toEqual([]);
-    expect((await at.harness.compare()).first).toEqual([]);
+    expect(await at.troubles()).toEqual([]);
   });
 });

@@ -11,17 +11,12 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
-import {
-  type AskOptions,
-  createHttp,
-  type HttpOptions,
-  keyPlaceholder,
-  type ServiceRequest,
-} from '../../src/upstream/http.ts';
+import { type AskOptions, type HttpOptions, keyPlaceholder, type ServiceRequest } from '../../src/upstream/http.ts';
 import { createLimiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
 import { askerOver } from '../fakes/standard-answers.ts';
+import { testHttp } from '../fakes/test-http.ts';
 import { manualClock } from './manual-clock.ts';
 
 const key = 'canary-key-7f3a';
@@ -64,16 +59,7 @@ const serveRaw = (bytes: string | Buffer, then: 'end' | 'reset' | 'hang' = 'end'
 
 function client(base_url: string, options: Partial<HttpOptions> = {}) {
   const clock = manualClock();
-  const http = createHttp({
-    base_url,
-    key: { reveal: () => key },
-    user_agent: 'brand catalogued',
-    timeouts: { connect: 5_000, headers: 60_000, idle: 60_000 },
-    connections: 4,
-    throttle_statuses: [429, 503],
-    clock,
-    ...options,
-  });
+  const http = testHttp(base_url, clock, { key: { reveal: () => key }, connections: 4, ...options });
   closers.push(() => http[Symbol.asyncDispose]());
   const asker = askerOver(http, { key: { reveal: () => key } });
   const question = { kind: 'subscription', subscription_id: 'any' } as const;

@@ -57,6 +57,17 @@ function calls({ clock, limiter }: SetUp) {
   return { started, call, names: () => started.map(({ name }) => name) };
 }
 
+/** A first call was answered with 429, for half a minute. */
+async function afterThrottle() {
+  const t = setUp();
+  const { started, call } = calls(t);
+  void call('a');
+  await t.clock.advance(0);
+  started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
+  await t.clock.advance(0);
+  return { t, started, call };
+}
+
 /** Runs a call that ends at once, however long its turn takes. */
 async function once(
   { clock, limiter }: SetUp,
@@ -345,13 +356,8 @@ describe('aborting', () => {
 
 describe('a throttle', () => {
   test('pauses all, cuts the rate and is counted', async () => {
-    const t = setUp();
+    const { t, started, call } = await afterThrottle();
     using _ = t.limiter;
-    const { started, call } = calls(t);
-    void call('a');
-    await t.clock.advance(0);
-    started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
-    await t.clock.advance(0);
     expect(t.limiter.state()).toMatchObject({
       rate: 8.245,
       throttled_count: 1,
@@ -371,13 +377,8 @@ describe('a throttle', () => {
     ['half an hour back', -1_800_000],
     ['a day back', -86_400_000],
   ] as const)('lasts as long as it should when the wall clock jumps %s', async ([, ms]) => {
-    const t = setUp();
+    const { t, started, call } = await afterThrottle();
     using _ = t.limiter;
-    const { started, call } = calls(t);
-    void call('a');
-    await t.clock.advance(0);
-    started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
-    await t.clock.advance(0);
     void call('b');
     t.clock.jump(ms);
     expect(t.limiter.state().not_before).toBe(t.clock.now() + 30_000);

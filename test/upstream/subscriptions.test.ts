@@ -3,13 +3,13 @@ import { compactVerify, importSPKI } from 'jose';
 import { describe, expect, test } from 'vitest';
 import { systemEntropy } from '../../src/clock.ts';
 import { readSigningKey, type SigningKey } from '../../src/domain/push/signing-key.ts';
-import { createHttp } from '../../src/upstream/http.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import type { Signing } from '../../src/upstream/signing.ts';
 import { type SubscriptionRequest, Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { publicPem, rsaPem } from '../fakes/signing-keys.ts';
 import { askerOver } from '../fakes/standard-answers.ts';
 import { answer, payloadOf, type ServedCall, subscriptionService } from '../fakes/subscription-service.ts';
+import { testHttp } from '../fakes/test-http.ts';
 import { manualClock } from './manual-clock.ts';
 
 const never = new AbortController().signal;
@@ -44,18 +44,7 @@ async function harness(
   const clock = manualClock();
   const service = stack.use(await subscriptionService(clock.now));
   const service_clock = serviceClock();
-  const http = stack.use(
-    createHttp({
-      base_url: service.url,
-      key: apiKey,
-      user_agent: 'brand catalogued',
-      timeouts: { connect: 5000, headers: 60_000, idle: 60_000 },
-      connections: 2,
-      throttle_statuses: [429, 503],
-      clock,
-      heard: service_clock.heard,
-    }),
-  );
+  const http = stack.use(testHttp(service.url, clock, { key: apiKey, heard: service_clock.heard }));
   const subscriptions = new Subscriptions({
     tell: null,
     asker: askerOver(http, { key: apiKey, signing: signing?.body ?? 'jwt', content_type }),
