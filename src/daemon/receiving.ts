@@ -61,8 +61,7 @@ export async function startReceiving(
   if (secret === null) return null;
   const { machine, config, mirror, inbox, sync, writer, sharing, crowding } = mirroring;
   const { clock, log } = sync;
-  const { listen, public_url, allow, trusted_proxies } = config.receiver;
-  const networks = networksOf(allow);
+  const networks = networksOf(config.receiver.allow);
   const broken = (error: unknown) => failures.note('inbox', error);
   await using stack = new AsyncDisposableStack();
   const application = stack.use(new Application(mirroring, stopping, broken));
@@ -79,12 +78,9 @@ export async function startReceiving(
   stack.use(copying);
   const desk = new LeaderDesk(mirroring, application, copying, broken);
   const receiver = await startReceiver({
-    listen,
+    ...config.receiver,
     kept: machine.network.listen,
     room: crowding.of('receiver'),
-    path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
-    allow,
-    trusted_proxies,
     addresses: inbox.addresses,
     desk,
     clock,

@@ -36,8 +36,8 @@ const receiverLimits: ReceiverLimits = {
 export interface ReceiverOptions {
   /** HOST:PORT or unix:PATH. */
   readonly listen: string;
-  /** The path of public_url. */
-  readonly path_prefix: string;
+  /** The address at which the service reaches it; null: none is configured. */
+  readonly public_url: string | null;
   /** Addresses and networks that may call; empty: all. */
   readonly allow: readonly string[];
   readonly trusted_proxies: readonly string[];
@@ -90,12 +90,12 @@ export class Receiver implements AsyncDisposable {
   #listener: Listener | null = null;
 
   constructor(options: ReceiverOptions) {
-    const { clock, log, room, addresses } = options;
+    const { clock, log, room, addresses, public_url } = options;
     const connections = Math.min(receiverLimits.connections, room?.limits.connections ?? Infinity);
     this.#options = options;
     this.#limits = { ...receiverLimits, connections, ...options.limits };
     this.#rules = {
-      path_prefix: options.path_prefix.replace(/\/+$/, ''),
+      path_prefix: public_url === null ? '' : new URL(public_url).pathname.replace(/\/+$/, ''),
       allow: networksOf(options.allow),
       trusted: networksOf(options.trusted_proxies),
       addresses,

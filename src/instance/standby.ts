@@ -123,7 +123,6 @@ async function receive(
   signal: AbortSignal,
   standing: { address: string | null },
 ): Promise<void> {
-  const { listen, public_url, allow, trusted_proxies } = config.receiver;
   const addresses = new KnownAddresses(secrets.receiver_secret);
   let receiver: Receiver | null = null;
   while (!signal.aborted) {
@@ -132,12 +131,9 @@ async function receive(
     if (epochs !== null) addresses.know(epochs);
     if (epochs !== null && !signal.aborted)
       receiver ??= await startReceiver({
-        listen,
+        ...config.receiver,
         kept,
         room,
-        path_prefix: public_url === null ? '/' : new URL(public_url).pathname,
-        allow,
-        trusted_proxies,
         addresses,
         desk: new SharedDesk(deliveries, log),
         clock,

@@ -79,7 +79,7 @@ export async function testReceiver({
   const receiver = stack.use(
     await startReceiver({
       listen: '127.0.0.1:0',
-      path_prefix: '/hooks',
+      public_url: 'https://shop.example/hooks',
       allow: [],
       trusted_proxies: [],
       addresses: inbox.addresses,
