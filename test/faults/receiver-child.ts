@@ -65,7 +65,7 @@ try {
   };
   const receiver = await startReceiver({
     listen: '127.0.0.1:0',
-    public_url: 'https://shop.example/hooks',
+    public_url: 'http://a/hooks',
     allow: [],
     trusted_proxies: [],
     addresses,

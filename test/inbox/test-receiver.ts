@@ -79,7 +79,7 @@ export async function testReceiver({
   const receiver = stack.use(
     await startReceiver({
       listen: '127.0.0.1:0',
-      public_url: 'https://shop.example/hooks',
+      public_url: 'http://a/hooks',
       allow: [],
       trusted_proxies: [],
       addresses: inbox.addresses,

@@ -1,6 +1,6 @@
 import type { Sync } from '../../src/sync/records/context.ts';
 
-/** Returns each product with the record of its first dates, and its venue (null: none). */
+/** Returns products, their venues, and the records of their first dates. */
 export function plannedDates({ mirror: { catalogue, schedule } }: Sync) {
   return catalogue.products.ids().flatMap((product_id) => {
     const record = schedule.records.find({ resource: 'availability', edition: 'EUR', part: 0, product_id });

@@ -66,8 +66,8 @@ it('a read that a change of another product of the venue brought forward counts 
   await using at = await filledHarness({ products: 20, lean: true });
   const { sync } = at.daemon;
   const some = plannedDates(sync).filter(({ record, venue }) => venue !== null && record.fetched_at !== null);
-  const shared = [...Map.groupBy(some, ({ venue }) => venue).values()].find((products) => products.length > 1);
-  const [first, second] = shared ?? [];
+  const venues = [...Map.groupBy(some, ({ venue }) => venue).values()];
+  const [first, second] = venues.find((products) => products.length > 1) ?? [];
   if (first === undefined || second === undefined) throw new Error('no two products of a venue');
   const sent_at = instant(at.clock.now() + hour);
   const read = { sent_at, body_hash: null, cadence: 6 * hour };
