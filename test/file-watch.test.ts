@@ -77,7 +77,7 @@ it('damage is that of the file whose page it was, whatever work has met it', asy
   await (await openMirroring(machine, loaded))[Symbol.asyncDispose]();
   await using mirroring = await openMirroring(machine, loaded);
   const { files, mirror } = mirroring;
-  damage(mirror.path);
+  damage(loaded.config.mirror.path);
   try {
     mirror.catalogue.images.unconfirmed(instant(1));
   } catch (error) {
