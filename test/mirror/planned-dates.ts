@@ -1,6 +1,6 @@
 import type { Sync } from '../../src/sync/records/context.ts';
 
-/** Returns products, their venues, and the records of their first dates. */
+/** Returns products with the records of their first dates. */
 export function plannedDates({ mirror: { catalogue, schedule } }: Sync) {
   return catalogue.products.ids().flatMap((product_id) => {
     const record = schedule.records.find({ resource: 'availability', edition: 'EUR', part: 0, product_id });

@@ -57,7 +57,7 @@ function calls({ clock, limiter }: SetUp) {
   return { started, call, names: () => started.map(({ name }) => name) };
 }
 
-/** A first call was answered with 429, for half a minute. */
+/** A call was answered with 429, for half a minute. */
 async function afterThrottle() {
   const t = setUp();
   const { started, call } = calls(t);
