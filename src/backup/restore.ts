@@ -1,14 +1,12 @@
-import { dirname } from 'node:path';
 import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { inboxCopy, mirrorCopy } from '../files/backups.ts';
+import { holdFilesToBe } from '../files/locks.ts';
 import { findFiles, lastStopPath, refuseFiles } from '../files/pair.ts';
 import { feedNumbers, type Move, movesOf, pairAgain, place, setAside } from '../files/replace.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { prepareDirectory } from '../sqlite/directory.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
-import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { verifyBackup } from './drill.ts';
 import type { Manifest } from './manifest.ts';
 
@@ -35,25 +33,18 @@ export interface RestoreOptions {
   readonly manifest?: Manifest;
 }
 
-type Paths = Config;
-
 /**
  * Replaces the mirror with a backup, also on a host that has neither file. A sound inbox stays: deliveries since the
  * backup are applied again. Destroys nothing, and can be repeated after a kill. Refuses while a daemon runs (75), a
  * backup that differs from its manifest, and a file of another program at its path (65).
  */
 export function restoreBackup(
-  config: Paths,
+  config: Config,
   backup: string,
   { now, dry, entropy = systemEntropy, manifest = verifyBackup(backup) }: RestoreOptions,
 ): Restore {
-  const { path, inbox_path, state_dir } = config.mirror;
-  prepareDirectory(dirname(path), 0o3770);
-  prepareDirectory(state_dir, 0o700);
-  prepareDirectory(dirname(inbox_path), 0o700);
-  using stack = new DisposableStack();
-  stack.use(acquireLock(state_dir));
-  stack.use(acquireMirrorLock(path));
+  const { path, inbox_path } = config.mirror;
+  using _ = holdFilesToBe(config);
   const found = findFiles(config, 'all');
   found.leave();
   const { facts } = found;

@@ -3,7 +3,7 @@ import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, runSyncCycle } from '../sync/engine.ts';
 import { surveyDueAt } from '../sync/records/call-value.ts';
 import type { Sync } from '../sync/records/context.ts';
-import { declare, type SubscriptionWork } from '../sync/subscriptions/work.ts';
+import { type SubscriptionWork, undeclare } from '../sync/subscriptions/work.ts';
 import type { Daemon } from './context.ts';
 import { witnessFeed } from './files.ts';
 import type { Mirroring } from './mirroring.ts';
@@ -226,7 +226,7 @@ export function subscriptionsJob(work: SubscriptionWork | null, sync: Sync): Job
     // interrupted.
     at_start: true,
     asks_service: true,
-    run: async (signal) => (work === null ? sync.mirror.transaction(() => declare(sync, [])) : work.maintain(signal)),
+    run: async (signal) => (work === null ? undeclare(sync) : work.maintain(signal)),
   };
 }
 

@@ -2,12 +2,12 @@ import type { Clock } from '../clock.ts';
 import { differenceOf, restartKeys } from '../config/difference.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
+import { keepLocks } from '../files/locks.ts';
 import { writeRefusalOf } from '../files/write-refusal.ts';
 import { keepListeners } from '../kept-listener.ts';
 import type { Logger } from '../log.ts';
 import type { Reload, ReloadOutcome } from './answers.ts';
 import type { Running, RunningDaemon, StartOptions } from './daemon.ts';
-import { keepLocks } from './locks.ts';
 import type { Machine } from './machine.ts';
 
 export interface ReloadingOptions<Started extends Running> {

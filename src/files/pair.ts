@@ -13,8 +13,6 @@ import { openReadOnly } from '../sqlite/read-only.ts';
 import { repairHint } from '../sqlite/refusals.ts';
 import { backupsIn } from './backups.ts';
 
-type Paths = Config;
-
 /** Returns the path of the file that records how the last process left the files. It is beside the lock. */
 export function lastStopPath({ state_dir }: Config['mirror']): string {
   return join(state_dir, 'last-stop.json');
@@ -44,7 +42,7 @@ export type Depth = 'touched' | 'all' | 'beside';
  * Inspects both files without changing a byte. The caller holds the lock, except for `beside`. Throws `permission` and
  * `io`.
  */
-export function findFiles({ mirror, backup }: Paths, depth: Depth): FoundFiles {
+export function findFiles({ mirror, backup }: Config, depth: Depth): FoundFiles {
   const last = readLastStop(lastStopPath(mirror));
   const made = depth === 'beside' ? [] : [mirror.path, mirror.inbox_path].map(sideFilesMade);
   const unchecked: string[] = [];
@@ -95,7 +93,7 @@ function knownDamage(last: LastStop, path: string): string | null {
 }
 
 /** Throws the error with which a start refuses the files, before anything is written. */
-export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
+export function refuseFiles({ mirror }: Config, found: FoundFiles): void {
   const trouble = troubleOf(found.facts);
   if (trouble === null) return;
   found.leave();
@@ -106,7 +104,7 @@ export function refuseFiles({ mirror }: Paths, found: FoundFiles): void {
  * Returns the error with which a start would refuse the files, inspected without the lock. Null if there is none, or if
  * the files may not be read.
  */
-export function startRefusal(config: Paths): Error | null {
+export function startRefusal(config: Config): Error | null {
   try {
     refuseFiles(config, findFiles(config, 'beside'));
     return null;

@@ -1,14 +1,12 @@
-import { dirname } from 'node:path';
 import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
 import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { prepareDirectory } from '../sqlite/directory.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { forgetLastStop } from '../sqlite/last-stop.ts';
-import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 import { lookAt } from '../sqlite/look.ts';
 import { backupsIn, mirrorCopy } from './backups.ts';
+import { holdFilesToBe } from './locks.ts';
 import { type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
 import { feedNumbers, type Move, movesOf, pairAgain, place, setAside } from './replace.ts';
 
@@ -39,13 +37,8 @@ export function repairFiles(
   config: Config,
   { now, dry, entropy = systemEntropy }: { readonly now: number; readonly dry: boolean; readonly entropy?: Entropy },
 ): Repair {
-  const { path, inbox_path, state_dir } = config.mirror;
-  prepareDirectory(dirname(path), 0o3770);
-  prepareDirectory(state_dir, 0o700);
-  prepareDirectory(dirname(inbox_path), 0o700);
-  using stack = new DisposableStack();
-  stack.use(acquireLock(state_dir));
-  stack.use(acquireMirrorLock(path));
+  const { path, inbox_path } = config.mirror;
+  using _ = holdFilesToBe(config);
   const found = findFiles(config, 'all');
   const plan = planRepair(found.facts);
   if (plan === 'refused') refuseFiles(config, { ...found, facts: onlyForeign(found.facts) });

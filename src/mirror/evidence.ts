@@ -18,6 +18,7 @@ import {
 } from '../sqlite/statements.ts';
 import { atFirst } from './catalogue/prices.ts';
 import { primaryTitle } from './catalogue/product-reads.ts';
+import { secondOf } from './sql/instants.ts';
 import { byKey, dropBy, query, type Schema, upsert } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 import { UnreadReads, UnreadTable } from './unread.ts';
@@ -207,7 +208,7 @@ export class EvidenceTable extends EvidenceReads<Writes> {
   markHeld({ resource, product_id, edition }: RecordKey, now: Instant, dates: Dates | null): void {
     for (const { column, mark } of this.#marks.filter((each) => each.resource === resource)) {
       const shown = column === 'currency' ? currencyOf(edition) : splitListEdition(edition).language;
-      mark.run({ product_id, edition: shown, now, from: dates?.from ?? '', to: dates?.to ?? '' });
+      mark.run({ product_id, edition: shown, now: secondOf(now), from: dates?.from ?? '', to: dates?.to ?? '' });
     }
   }
 

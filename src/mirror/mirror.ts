@@ -15,6 +15,7 @@ import { AuditTable, CheckTables } from './checks.ts';
 import { claim, type MirrorOptions } from './claim.ts';
 import { EvidenceTable } from './evidence.ts';
 import { ClosureTable } from './push/closures.ts';
+import { CoverageTable } from './push/coverage.ts';
 import { GapTable, NoticeTable } from './push/notices.ts';
 import { SubscriptionTable } from './push/subscriptions.ts';
 import { RowRetention } from './rows/retention.ts';
@@ -33,6 +34,7 @@ import { OutcomeTable } from './status/outcomes.ts';
 /** Tables of change notifications: those received, expected and missed, and the subscriptions that send them. */
 class PushTables extends Store<Writes> {
   readonly closures = new ClosureTable(this.db);
+  readonly coverage = new CoverageTable(this.db);
   readonly gaps = new GapTable(this.db);
   readonly notices = new NoticeTable(this.db);
   readonly subscriptions = new SubscriptionTable(this.db);

@@ -7,6 +7,7 @@ import { TagReads } from './catalogue/tags.ts';
 import { ChangeReads } from './changes/changes.ts';
 import { EvidenceReads } from './evidence.ts';
 import { ClosureReads } from './push/closures.ts';
+import { CoverageReads } from './push/coverage.ts';
 import { GapReads, NoticeReads } from './push/notices.ts';
 import { SubscriptionReads } from './push/subscriptions.ts';
 import { BudgetReads, InterestReads, SignalReads } from './schedule/budget.ts';
@@ -38,6 +39,7 @@ export class ShownFacts extends Store<Reads> {
   };
   readonly push = {
     closures: new ClosureReads(this.db),
+    coverage: new CoverageReads(this.db),
     gaps: new GapReads(this.db),
     notices: new NoticeReads(this.db),
     subscriptions: new SubscriptionReads(this.db),

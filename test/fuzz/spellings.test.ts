@@ -236,7 +236,7 @@ describe('a subscription that the service calls', () => {
       await using test = await notifiedHarness();
       const { harness } = test;
       await test.live(hour, 600_000);
-      const covered = () => harness.daemon.mirror.push.subscriptions.covered();
+      const covered = () => harness.daemon.mirror.push.coverage.covered();
       expect(covered()).toBeGreaterThan(0);
       const { faults } = harness.sandbox;
       const lied = faults.lied.bind(faults);

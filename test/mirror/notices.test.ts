@@ -56,7 +56,7 @@ it('a subscription that began to cover a product while the clock was wrong can m
   mirror.transaction(() => {
     mirror.push.subscriptions.declare([wanted]);
     mirror.push.subscriptions.learn('all', { ...held, status: 'active', entity_ids, at: now });
-    mirror.push.subscriptions.cover(instant(wrong));
+    mirror.push.coverage.cover(instant(wrong));
   });
   healMirror(mirror, now);
   const change = { product_id, change_type: 'checkout_disabled', since_at: now, found_at: now } as const;
@@ -67,7 +67,7 @@ it('a subscription that began to cover a product while the clock was wrong can m
   db.close();
   expect(mirror.push.notices.announcers(change)).toEqual([]);
   const later = instant(now + 60_000);
-  mirror.transaction(() => mirror.push.subscriptions.cover(later));
+  mirror.transaction(() => mirror.push.coverage.cover(later));
   expect(mirror.push.notices.announcers(change)).toMatchObject([{ covered_since: later }]);
 });
 

@@ -109,6 +109,7 @@ it('a held row is stale in every view that can hold it, not expired before four 
   const reader = openMirrorWithClock(mirror.path);
   // Right after the reads: whatever becomes stale now is held. The views know whole seconds.
   const now = instant(Math.ceil(harness.clock.now() / 1000) * 1000);
+  const held_at = instant(now + 700);
   const views = [
     'products',
     'product_prices',
@@ -134,11 +135,12 @@ it('a held row is stale in every view that can hold it, not expired before four 
         ['availability', 'EUR'],
       ] as const) {
         const dates = { from: '2000-01-01', to: '2999-12-31' };
-        mirror.evidence.markHeld({ resource, product_id, edition, part: 0 }, now, dates);
+        mirror.evidence.markHeld({ resource, product_id, edition, part: 0 }, held_at, dates);
       }
     }
   });
-  for (const at of [now, now + 12 * hour, now + 23 * hour]) expect(states(at)).toEqual(views.map(() => ['stale1']));
+  for (const at of [held_at, held_at + 12 * hour, held_at + 23 * hour])
+    expect(states(at)).toEqual(views.map(() => ['stale1']));
   reader.set(now);
   const met = reader.db.prepare<[], string>('SELECT DISTINCT met FROM freshness').pluck().all();
   expect(met).toEqual([1]);

@@ -13,7 +13,7 @@ const day = 24 * hour;
 
 const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
 const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.push.gaps.gaps(10);
-const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.push.subscriptions.covered();
+const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.push.coverage.covered();
 const subscription = (test: NotifiedHarness) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
 
 describe('with a subscription', () => {
@@ -279,7 +279,7 @@ it('a subscription that the service lost and found again has what it covers read
   const { mirror, clock } = test.harness.daemon.sync;
   mirror.transaction(() => {
     mirror.push.subscriptions.missing('all', clock.now());
-    mirror.push.subscriptions.cover(clock.now());
+    mirror.push.coverage.cover(clock.now());
   });
   const chores = () => test.harness.drive(runChores(test.harness.daemon.sync, never));
   await chores();

@@ -56,7 +56,7 @@ describe('a delivery of another form', () => {
 });
 
 describe('deliveries that nobody understands', () => {
-  const relied = ({ harness }: NotifiedHarness) => harness.daemon.mirror.push.subscriptions.covered();
+  const relied = ({ harness }: NotifiedHarness) => harness.daemon.mirror.push.coverage.covered();
   const gaps = ({ harness }: NotifiedHarness) =>
     harness.daemon.mirror.push.gaps.gaps(5).map(({ subscription_id, to_at }) => [subscription_id, to_at === null]);
 

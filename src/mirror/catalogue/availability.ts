@@ -18,6 +18,7 @@ import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
 import { minutesPassed, venueInstants } from '../../domain/time/venue-clock.ts';
 import { type Bound, type ExpressionBuilder, pick, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';
+import { secondOf } from '../sql/instants.ts';
 import { byKey, dropBy, query, type Schema, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import {
@@ -373,8 +374,7 @@ function spanOf(
   of: SpanFacts,
   { stale_after, isCounted }: OfTier,
 ) {
-  // Views count in whole seconds: these dates are stale from the first one on.
-  const held_at = isCounted ? null : instant(sent_at - (sent_at % 1000));
+  const held_at = isCounted ? null : secondOf(sent_at);
   return {
     product_id,
     currency,

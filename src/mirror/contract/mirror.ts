@@ -68,6 +68,10 @@ export const changes = table(
   },
 );
 
+const readBeside = [
+  'product_detail', 'checkout_information', 'variants', 'experiences', 'tags', 'images', 'availability',
+] as const; // biome-ignore format: a list of words
+
 export const policies = table(
   'policies',
   {
@@ -76,22 +80,7 @@ export const policies = table(
     byClock: true,
   },
   {
-    resource: words(
-      [
-        'products',
-        'product_prices',
-        'product_detail',
-        'checkout_information',
-        'variants',
-        'experiences',
-        'tags',
-        'images',
-        'availability',
-        'day_prices',
-      ],
-      {},
-      'What is shown.',
-    ),
+    resource: words(['products', 'product_prices', ...readBeside, 'day_prices'], {}, 'What is shown.'),
     state: words(['fresh', 'stale', 'expired', 'unknown'], {}, 'How old it is.'),
     action: words(['show', 'show_as_from', 'check_first', 'hide'], {}, 'What a storefront does with it.'),
     expires_after: integer({ null: '14 days, whatever the cadence' }, 'Cadences after its read.'),
@@ -107,20 +96,7 @@ export const freshness = table(
     byClock: true,
   },
   {
-    resource: words(
-      [
-        'products',
-        'product_detail',
-        'checkout_information',
-        'variants',
-        'experiences',
-        'tags',
-        'images',
-        'availability',
-      ],
-      {},
-      'What is read.',
-    ),
+    resource: words(['products', ...readBeside], {}, 'What is read.'),
     tier: words(
       ['near', 'middle', 'far', 'beyond'],
       { null: 'the resource has none' },

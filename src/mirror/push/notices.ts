@@ -8,7 +8,7 @@ import { isMembers, type Members } from '../../domain/values/members.ts';
 import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { dropBy, insertOf, query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
-import { working } from './subscriptions.ts';
+import { working } from './coverage.ts';
 
 /** A change that a read found and somebody should announce. */
 export interface ExpectedNotice extends Expectation, OfChange {

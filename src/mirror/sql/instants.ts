@@ -1,4 +1,4 @@
-import type { Instant } from '../../clock.ts';
+import { type Instant, instant } from '../../clock.ts';
 import type { UntieredResource } from '../../domain/schedule/resources.ts';
 import type { InstantRule } from '../../sqlite/instants.ts';
 import type { Tables } from './tables.ts';
@@ -155,3 +155,8 @@ export const mirrorInstants: MirrorInstants = {
   _interest: { counted_at: 'now' },
   _offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
 };
+
+/** Returns the beginning of its second: views count in whole ones, and what is held is stale from the first one on. */
+export function secondOf(at: Instant): Instant {
+  return instant(at - (at % 1000));
+}

@@ -8,7 +8,7 @@ import { type Bound, type Reads, Store, sql } from '../../sqlite/statements.ts';
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
 import { ImageLedgerReads } from '../catalogue/images.ts';
 import { countNames } from '../checks.ts';
-import { uncovered, working } from '../push/subscriptions.ts';
+import { uncovered, working } from '../push/coverage.ts';
 import { query } from '../sql/sql.ts';
 import { TruthReads } from './status.ts';
 

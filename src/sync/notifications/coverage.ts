@@ -17,12 +17,12 @@ const healingShare = 0.3;
  */
 export async function updateCoverage(sync: Sync, signal: AbortSignal): Promise<void> {
   const { mirror, log } = sync;
-  if (!mirror.push.subscriptions.isCoverageOutdated()) return;
+  if (!mirror.push.coverage.isOutdated()) return;
   const counts = { moved: 0, lost: 0 };
   while (!signal.aborted) {
     // In one transaction with its consequences: after a kill nothing else would show that coverage has changed.
     const moved = mirror.transaction(() => {
-      const found = mirror.push.subscriptions.moveCovered(slice);
+      const found = mirror.push.coverage.move(slice);
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(sync, product_id);

@@ -56,7 +56,7 @@ export function listSubscriptions(mirror: MirrorFacts, declarations: Declaration
     subscriptions: [...declared, ...undeclared],
     waiting,
     /** Products on sale that no working subscription covers: their number, and the first ones, best sellers first. */
-    uncovered: mirror.push.subscriptions.uncovered(uncoveredShown),
+    uncovered: mirror.push.coverage.uncovered(uncoveredShown),
   };
 }
 

@@ -140,7 +140,7 @@ export class OneSubscription {
         pathAnswered(this.#sync, 'subscription', answer.sent_at);
         this.#table.learn(this.#id, this.#facts(answer.value));
         // The affected products are known now, so its gap can end.
-        this.#table.cover(at);
+        mirror.push.coverage.cover(at);
       } else this.#table.missing(this.#id, at);
       const isBroken = () => mirror.push.gaps.broken().some(({ subscription_id }) => subscription_id === this.#id);
       // Opened at once, since the repair may follow within a second. The gap begins at the previous read, the last time
@@ -227,7 +227,7 @@ export class OneSubscription {
     mirror.transaction(() => {
       this.#accepted(outcome.value, wanted, epoch, before);
       this.#table.put(this.#id, { at: clock.now(), hash: this.#hash(epoch) });
-      this.#table.cover(clock.now());
+      mirror.push.coverage.cover(clock.now());
     });
     this.#announce(epoch);
     const entities = wanted.entity_ids?.length ?? null;

@@ -178,14 +178,19 @@ export class SubscriptionWork {
   }
 }
 
-/**
- * Stores which subscriptions are kept working, and which products they cover: none where nothing keeps any. Logs those
- * that no longer are. Called in a transaction.
- */
-export function declare({ mirror, clock, log }: Sync, wanted: readonly WantedSubscription[]): void {
+/** Where nothing keeps subscriptions working, none counts as declared, and no product as covered by one. */
+export function undeclare(sync: Sync): void {
+  const { mirror } = sync;
+  // A read, where that is a write: this runs every minute.
+  if (mirror.push.subscriptions.all().some(({ declared_id }) => declared_id !== null))
+    mirror.transaction(() => declare(sync, []));
+}
+
+/** Stores the wanted subscriptions, and which products they cover. Logs those that are wanted no longer. */
+function declare({ mirror, clock, log }: Sync, wanted: readonly WantedSubscription[]): void {
   for (const subscription_id of mirror.push.subscriptions.declare(wanted))
     log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
-  mirror.push.subscriptions.cover(clock.now());
+  mirror.push.coverage.cover(clock.now());
 }
 
 const done = { done: true, message: null };

@@ -1,4 +1,6 @@
+import { dirname } from 'node:path';
 import type { Config } from '../config/load.ts';
+import { prepareDirectory } from '../sqlite/directory.ts';
 import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
 
 /** Takes the right to write both files (75), until it is disposed of. */
@@ -10,6 +12,15 @@ export const holdFiles: HoldFiles = ({ mirror: { state_dir, path } }) => {
   stack.use(acquireMirrorLock(path));
   return stack.move();
 };
+
+/** The same for who may find no file: makes their directories. */
+export function holdFilesToBe(config: Config): Disposable {
+  const { path, inbox_path, state_dir } = config.mirror;
+  prepareDirectory(dirname(path), 0o3770);
+  prepareDirectory(state_dir, 0o700);
+  prepareDirectory(dirname(inbox_path), 0o700);
+  return holdFiles(config);
+}
 
 /** The right to write, kept from one configuration to the next. Neither configuration may move the files. */
 export interface KeptLocks extends Disposable {
