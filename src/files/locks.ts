@@ -13,7 +13,7 @@ export const holdFiles: HoldFiles = ({ mirror: { state_dir, path } }) => {
   return stack.move();
 };
 
-/** The same for who may find no file: makes their directories. */
+/** Does the same where both files may be missing: makes their directories first. */
 export function holdFilesToBe(config: Config): Disposable {
   const { path, inbox_path, state_dir } = config.mirror;
   prepareDirectory(dirname(path), 0o3770);

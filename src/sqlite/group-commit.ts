@@ -1,4 +1,4 @@
-/** What a group does that cannot be stored. */
+/** Patience with a group that cannot be stored. */
 export interface CommitPatience {
   /** Waits before the group is attempted again; null: it is given up. */
   tryAgain(error: unknown, waited_ms: number): Promise<void> | null;
@@ -28,7 +28,7 @@ const furtherTurns = 2;
  * not too many of them should wait together.
  */
 const slowMs = 50;
-/** Without limits. */
+/** No limits. */
 export const anyNumber = { waiting: Number.POSITIVE_INFINITY, together: Number.POSITIVE_INFINITY };
 
 /**

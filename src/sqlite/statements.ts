@@ -211,7 +211,7 @@ function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values
   };
 }
 
-/** SQLite's error does not name its file, and who catches it may work on two. */
+/** Adds its file to an error about damage: SQLite names none, and a caller may work on two. */
 function inFile<Result>({ database }: Prepared['statement'], work: () => Result): Result {
   try {
     return work();

@@ -13,7 +13,7 @@ import { type Head, header, TooLarge, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { offsetUsedMs } from './service-clock.ts';
 
-/** What a process brings to its connections. */
+/** Parts of the process that its connections use. */
 export interface HttpPorts {
   readonly connections: number;
   readonly clock: Clock;

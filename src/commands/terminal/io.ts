@@ -11,7 +11,7 @@ export interface Outside {
   finishesOnSignal?(finishes: boolean): void;
 }
 
-/** What a command has: the same, and ways to report its result, which `main` adds. */
+/** The same for a command, with ways to report its result, which `main` adds. */
 export interface Io extends Outside {
   /** Called if the printed answer is no: the exit code is 1. */
   answerIsNo(): void;

@@ -18,7 +18,7 @@ export interface HoldState {
   readonly decision: 'approved' | 'rejected' | null;
   readonly decided_until: number | null;
   readonly ended_at: number | null;
-  /** How its claims are alike (`likenessOf`); null: in nothing but that they take something away. */
+  /** Likeness of its claims (`likenessOf`); null: they only take something away. */
   readonly likeness: string | null;
 }
 

@@ -156,7 +156,7 @@ export const mirrorInstants: MirrorInstants = {
   _offer: { answered_at: 'now', refused_at: 'now', not_offered_at: 'now', asked_at: 'absent' },
 };
 
-/** Returns the beginning of its second: views count in whole ones, and what is held is stale from the first one on. */
+/** Returns the beginning of an instant's second. Views count whole seconds: held rows are stale from the first. */
 export function secondOf(at: Instant): Instant {
   return instant(at - (at % 1000));
 }

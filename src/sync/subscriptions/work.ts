@@ -178,7 +178,7 @@ export class SubscriptionWork {
   }
 }
 
-/** Where nothing keeps subscriptions working, none counts as declared, and no product as covered by one. */
+/** Ends all declarations and their coverage: nothing keeps the subscriptions working. */
 export function undeclare(sync: Sync): void {
   const { mirror } = sync;
   // A read, where that is a write: this runs every minute.
@@ -186,7 +186,7 @@ export function undeclare(sync: Sync): void {
     mirror.transaction(() => declare(sync, []));
 }
 
-/** Stores the wanted subscriptions, and which products they cover. Logs those that are wanted no longer. */
+/** Stores the wanted subscriptions, and which products they cover. Logs those no longer wanted. */
 function declare({ mirror, clock, log }: Sync, wanted: readonly WantedSubscription[]): void {
   for (const subscription_id of mirror.push.subscriptions.declare(wanted))
     log.warn({ subscription_id }, 'subscription no longer declared, but the service offers no way to delete it');
