@@ -41,9 +41,9 @@ interface Priced {
   }[];
 }
 
-/** Less than a doubling, which would be asked again before it is stored. */
-function dearer(price: number): number {
-  return Math.round(price * 110) / 100;
+/** Moves a price by less than a doubling, and each date by a share of its own: alike moves of many products are held. */
+function moved(price: number, share: number): number {
+  return Math.round(price * (90 + 30 * share)) / 100;
 }
 
 function change(share: number): void {
@@ -51,10 +51,10 @@ function change(share: number): void {
   for (const [path, body] of bodies) {
     const answer = JSON.parse(body.toString()) as Priced;
     const changed = (answer.dates ?? []).filter(({ date }) => roll(changes, path, date) < share);
-    for (const { timeslots } of changed)
+    for (const { date, timeslots } of changed)
       for (const { variants } of timeslots)
         for (const { price_mediation: prices } of variants)
-          prices.total_retail_price_incl_vat = dearer(prices.total_retail_price_incl_vat);
+          prices.total_retail_price_incl_vat = moved(prices.total_retail_price_incl_vat, roll(changes, date, path));
     if (changed.length > 0) bodies.set(path, Buffer.from(JSON.stringify(answer)));
   }
 }
