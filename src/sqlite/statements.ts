@@ -152,8 +152,9 @@ export const preparing = { atOnce: true };
 /** Prepares each statement at once; see `preparing`. */
 export function writesTo(db: Database): Writes {
   const inTransaction = db.transaction((work: () => unknown) => work());
+  let depth = 0;
   const open = () => {
-    if (!db.inTransaction) throw new Error('a write outside a transaction');
+    if (depth === 0 && !db.inTransaction) throw new Error('a write outside a transaction');
   };
   return {
     rows: (build) => rows(atOnce(() => reading(db, build))),
@@ -162,63 +163,116 @@ export function writesTo(db: Database): Writes {
     change: (build) => {
       const prepared = atOnce(() => writing(db, build));
       return {
-        run: (...bound) => {
+        run: (...[bound]) => {
           open();
-          const { statement, values } = prepared();
-          return inFile(statement, () => statement.run(values(bound)));
+          return prepared().run(bound);
         },
       };
     },
     returning: (build) => {
       const prepared = atOnce(() => writing(db, build, 'value'));
       return {
-        get: (...bound) => {
+        get: (...[bound]) => {
           open();
-          const { statement, values } = prepared();
-          return inFile(statement, () => statement.get(values(bound))) as never;
+          return prepared().get(bound) as never;
         },
-        all: (...bound) => {
+        all: (...[bound]) => {
           open();
-          const { statement, values } = prepared();
-          return inFile(statement, () => statement.all(values(bound))) as never;
+          return prepared().all(bound) as never;
         },
       };
     },
-    transaction: <Result>(work: () => Result) => withinQuota(db.name, () => inTransaction.immediate(work) as Result),
+    transaction: <Result>(work: () => Result) => {
+      depth += 1;
+      try {
+        return withinQuota(db.name, () => inTransaction.immediate(work) as Result);
+      } finally {
+        depth -= 1;
+      }
+    },
   };
 }
 
-interface Prepared {
-  readonly statement: Statement<[unknown[]], unknown>;
-  /** In the order in which the statement names them. */
-  readonly values: (bound: readonly object[]) => unknown[];
+/** A statement of SQLite, and the names of its values in their order. */
+class Prepared {
+  readonly #db: Database;
+  readonly #statement: Statement<[unknown[]], unknown>;
+  readonly #names: readonly string[];
+
+  constructor(db: Database, build: Build) {
+    const { sql: text, parameters } = (build(bound as never) as RawBuilder<unknown>).compile(compiler);
+    this.#db = db;
+    this.#names = parameters.map((parameter) => (parameter as Parameter).name);
+    this.#statement = db.prepare<[unknown[]]>(text);
+  }
+
+  get source(): string {
+    return this.#statement.source;
+  }
+
+  get readonly(): boolean {
+    return this.#statement.readonly;
+  }
+
+  pluck(): void {
+    this.#statement.pluck();
+  }
+
+  run(bound: object | undefined): RunResult {
+    const values = this.#valuesOf(bound);
+    try {
+      return this.#statement.run(values);
+    } catch (error) {
+      throw this.#inFile(error);
+    }
+  }
+
+  get(bound: object | undefined): unknown {
+    const values = this.#valuesOf(bound);
+    try {
+      return this.#statement.get(values);
+    } catch (error) {
+      throw this.#inFile(error);
+    }
+  }
+
+  all(bound: object | undefined): unknown[] {
+    const values = this.#valuesOf(bound);
+    try {
+      return this.#statement.all(values);
+    } catch (error) {
+      throw this.#inFile(error);
+    }
+  }
+
+  iterate(bound: object | undefined): IterableIterator<unknown> {
+    return this.#statement.iterate(this.#valuesOf(bound));
+  }
+
+  #valuesOf(bound: object = {}): unknown[] {
+    const names = this.#names;
+    const list = new Array<unknown>(names.length);
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index] as string;
+      const value = (bound as Readonly<Record<string, unknown>>)[name];
+      if (value === undefined) throw new Error(`no value for "${name}" in: ${this.source}`);
+      list[index] = value;
+    }
+    return list;
+  }
+
+  /** Adds its file to an error about damage: SQLite names none, and a caller may work on two. */
+  #inFile(error: unknown): unknown {
+    return isDamage(error) ? Object.assign(error as Error, { path: this.#db.name }) : error;
+  }
 }
 
 function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values, Row> {
   return {
-    get: (...bound) => {
-      const { statement, values } = prepared();
-      return inFile(statement, () => statement.get(values(bound))) as Row | undefined;
-    },
-    all: (...bound) => {
-      const { statement, values } = prepared();
-      return inFile(statement, () => statement.all(values(bound))) as Row[];
-    },
-    iterate: (...bound) => {
-      const { statement, values } = prepared();
-      return statement.iterate(values(bound)) as IterableIterator<Row>;
-    },
+    get: (...[bound]) => prepared().get(bound) as Row | undefined,
+    all: (...[bound]) => prepared().all(bound) as Row[],
+    iterate: (...[bound]) => prepared().iterate(bound) as IterableIterator<Row>,
   };
-}
-
-/** Adds its file to an error about damage: SQLite names none, and a caller may work on two. */
-function inFile<Result>({ database }: Prepared['statement'], work: () => Result): Result {
-  try {
-    return work();
-  } catch (error) {
-    if (isDamage(error)) Object.assign(error as Error, { path: database.name });
-    throw error;
-  }
 }
 
 function atOnce(prepare: () => Prepared): () => Prepared {
@@ -235,35 +289,20 @@ function whenUsed(prepare: () => Prepared): () => Prepared {
 type Build = (bound: never) => Query<unknown>;
 
 function reading(db: Database, build: Build, result: 'row' | 'value' = 'row'): Prepared {
-  const prepared = prepare(db, build);
-  if (!prepared.statement.readonly) throw new Error(`it writes: ${prepared.statement.source}`);
-  if (result === 'value') prepared.statement.pluck();
+  const prepared = new Prepared(db, build);
+  if (!prepared.readonly) throw new Error(`it writes: ${prepared.source}`);
+  if (result === 'value') prepared.pluck();
   return prepared;
 }
 
 function writing(db: Database, build: Build, result: 'row' | 'value' = 'row'): Prepared {
-  const prepared = prepare(db, build);
-  if (prepared.statement.readonly) throw new Error(`it writes nothing: ${prepared.statement.source}`);
-  if (result === 'value') prepared.statement.pluck();
+  const prepared = new Prepared(db, build);
+  if (prepared.readonly) throw new Error(`it writes nothing: ${prepared.source}`);
+  if (result === 'value') prepared.pluck();
   return prepared;
 }
 
 const compiler = queryBuilder<unknown>();
-
-function prepare(db: Database, build: Build): Prepared {
-  const { sql: text, parameters } = (build(bound as never) as RawBuilder<unknown>).compile(compiler);
-  const names = parameters.map((parameter) => (parameter as Parameter).name);
-  const values = ([of = {}]: readonly object[]) => {
-    const list = new Array<unknown>(names.length);
-    for (let index = 0; index < names.length; index += 1) {
-      const value = (of as Readonly<Record<string, unknown>>)[names[index] as string];
-      if (value === undefined) throw new Error(`no value for "${names[index]}" in: ${text}`);
-      list[index] = value;
-    }
-    return list;
-  };
-  return { statement: db.prepare<[unknown[]]>(text), values };
-}
 
 /** The tables as an insert sees them: it may leave out what has a value of its own, by table. */
 export type WithDefaults<Tables, Defaulted> = {

@@ -63,6 +63,8 @@ interface Terms<Value> {
 export class Member<Value, Absent extends null = null> {
   readonly terms: Terms<Value>;
   readonly #read: (value: unknown, context: AnswerContext) => MemberOutcome<Value>;
+  /** True: a value that was read, or none, is all there is to it. */
+  readonly isPlain: boolean;
   /** Only a type: the value of an absent member. */
   declare readonly absent: Absent;
 
@@ -72,6 +74,8 @@ export class Member<Value, Absent extends null = null> {
   ) {
     this.#read = read;
     this.terms = { ...usual, ...terms };
+    const { aliases, isNeeded, isKept, remark, form } = this.terms;
+    this.isPlain = aliases.length === 0 && !isNeeded && !isKept && remark === null && form !== 'ids';
   }
 
   /** Reads a value. Amounts need a reader with a currency. */

@@ -18,12 +18,14 @@ export class Shape<Row extends Declared = Declared> {
   readonly row: string;
   readonly members: Row;
   readonly #entries: readonly (readonly [name: string, path: string, member: Member<unknown>])[];
+  readonly #names: ReadonlySet<string>;
 
   /** `place` begins the paths of its members: `dates[].`. */
   constructor(row: string, place: string, members: Row) {
     this.row = row;
     this.members = members;
     this.#entries = Object.entries(members).map(([name, member]) => [name, place + name, member as Member<unknown>]);
+    this.#names = new Set(Object.keys(members));
   }
 
   /**
@@ -37,6 +39,11 @@ export class Shape<Row extends Declared = Declared> {
       const { aliases, isNeeded, isCount, isKept, otherwise, form, remark } = member.terms;
       let sent = row[name];
       let outcome = member.read(sent, context);
+      // Nearly all members of an answer: what follows has nothing to say of them.
+      if (member.isPlain && outcome !== unreadable) {
+        values[name] = outcome;
+        continue;
+      }
       for (const alias of aliases) {
         if (outcome !== null && outcome !== unreadable) break;
         const other = member.read(row[alias], context);
@@ -72,8 +79,8 @@ export class Shape<Row extends Declared = Declared> {
   rest(row: Members, values: Readonly<Record<string, unknown>>): Members | null {
     let rest: Record<string, unknown> | null = null;
     for (const name in row) {
+      if (this.#names.has(name) && (values[name] !== null || row[name] == null)) continue;
       if (!Object.hasOwn(row, name)) continue;
-      if (Object.hasOwn(this.members, name) && (row[name] == null || values[name] !== null)) continue;
       rest ??= {};
       Object.defineProperty(rest, name, {
         value: storable(row[name]),
