@@ -29,7 +29,7 @@ function large(megabytes: number) {
   const db = new Database(test.path);
   db.prepare(
     `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
-     INSERT INTO slot_day (product_id, currency, date, rest, slots) SELECT -i, 'EUR', '', '[]', hex(randomblob(50000)) FROM n`,
+     INSERT INTO slot_day (product_id, currency, date, zero_at, rest, slots) SELECT -i, 'EUR', '', 0, '[]', hex(randomblob(50000)) FROM n`,
   ).run(megabytes * 10);
   db.close();
   return test;

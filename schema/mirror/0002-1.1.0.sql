@@ -85,3 +85,43 @@ CREATE TABLE _wave (
   subject TEXT PRIMARY KEY,         -- as in _claim
   state TEXT NOT NULL               -- as JSON
 ) STRICT, WITHOUT ROWID;
+
+-- The times of a date with tickets. `slots` is positional JSON, trailing nulls left off: [[minute, availability, [[variant_id,
+-- max_tickets, retail_price, ticket_value, booking_fee, commission, pricing_restriction, extra], ...], extra], ...]. A time begins
+-- at the venue, and is not sold any more, so many minutes after zero_at; a word in place of the minute, and 1440, last until the
+-- date ends. A number in place of the offers is the place of an earlier time with the same ones.
+CREATE TABLE slot_day_rebuilt (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  date TEXT NOT NULL,
+  zero_at INTEGER NOT NULL,
+  ends TEXT,                        -- JSON array: the instant of each time, where clocks change between two of them; else NULL
+  rest TEXT NOT NULL,               -- [availability, timezone, extra], as answered of the whole date
+  slots TEXT NOT NULL,
+  PRIMARY KEY (product_id, currency, date)
+) STRICT;
+--
+INSERT INTO slot_day_rebuilt
+SELECT product_id, currency, date, COALESCE(p.value ->> 0, 0), CASE WHEN p.value ->> 1 THEN p.value -> 2 END, rest, p.value ->> 3
+FROM slot_day s
+CROSS JOIN json_each(json_array(json((
+  SELECT json_array(min(ends_at - 60000 * minute) FILTER (WHERE key = 0),
+    min(ends_at - 60000 * minute) <> max(ends_at - 60000 * minute), json_group_array(ends_at ORDER BY key),
+    '[' || COALESCE(group_concat('[' || said || ',' || COALESCE(availability, 'null') || ',' || CASE WHEN place < key THEN place ELSE offers END
+      || COALESCE(',' || extra, '') || ']', ',' ORDER BY key), '') || ']')
+  FROM (
+    SELECT key, min(key) OVER (PARTITION BY offers) AS place, ends_at, availability, offers, extra, COALESCE(minute, 1440) AS minute,
+      COALESCE(minute, CASE time WHEN 'whole_day' THEN 1440 ELSE json_quote(time) END) AS said
+    FROM (
+      SELECT key, time, ends_at, availability, offers, extra,
+        CASE WHEN time GLOB '[0-2][0-9]:[0-5][0-9]' THEN 60 * substr(time, 1, 2) + substr(time, 4) END AS minute
+      FROM (
+        SELECT key, value ->> 0 AS time, value ->> 1 AS ends_at, value ->> 2 AS availability, value -> 3 AS offers, value -> 4 AS extra
+        FROM json_each(s.slots)
+      )
+    )
+  )
+)))) p;
+--
+DROP TABLE slot_day;
+ALTER TABLE slot_day_rebuilt RENAME TO slot_day;

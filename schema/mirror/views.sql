@@ -208,8 +208,9 @@ WHERE state = 'available' AND shut = 0 AND from_at <= unixepoch()*1000 AND until
 CREATE VIEW availability_days AS
 SELECT d.*, d.product_id, d.currency, CAST(CASE WHEN shut THEN 'not_on_sale' ELSE state END AS TEXT) AS state,
   CAST(CASE WHEN counted_until_at > unixepoch()*1000 THEN availability ELSE
-    (SELECT sum(json_extract(value, '$[2]')) FROM slot_day s CROSS JOIN json_each(slots) t
-    WHERE product_id = d.product_id AND currency = d.currency AND date = d.date AND json_extract(value, '$[1]') > unixepoch()*1000)
+    (SELECT sum(value ->> 1) FROM slot_day s CROSS JOIN json_each(slots) t
+    WHERE product_id = d.product_id AND currency = d.currency AND date = d.date
+      AND COALESCE(ends ->> key, zero_at + 60000 * CASE typeof(value ->> 0) WHEN 'text' THEN 1440 ELSE value ->> 0 END) > unixepoch()*1000)
   END AS INTEGER) AS availability, max_tickets_per_order, checked_at,
   CAST(unixepoch()*1000 >= shown_stale_at AS INTEGER) AS stale, expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= expired_at THEN 'expired' WHEN unixepoch()*1000 >= shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
@@ -218,23 +219,22 @@ CROSS JOIN date_window w ON w.window_id = d.window_id
 WHERE shut < 3 AND from_at <= unixepoch()*1000 AND until_at > unixepoch()*1000;
 
 CREATE VIEW availability_slots AS
-SELECT s.*, s.product_id, s.currency, s.date, CAST(json_extract(t.value, '$[0]') AS TEXT) AS time,
-  CAST(json_extract(o.value, '$[0]') AS INTEGER) AS variant_id,
-  CAST(json_extract(t.value, '$[2]') AS INTEGER) AS availability,
-  CAST(json_extract(o.value, '$[1]') AS INTEGER) AS max_tickets,
-  CAST(json_extract(o.value, '$[2]') AS INTEGER) AS retail_price,
-  CAST(json_extract(o.value, '$[3]') AS INTEGER) AS ticket_value,
-  CAST(json_extract(o.value, '$[4]') AS INTEGER) AS booking_fee,
-  CAST(json_extract(o.value, '$[5]') AS INTEGER) AS commission,
-  CAST(json_extract(o.value, '$[6]') AS INTEGER) AS pricing_restriction,
+SELECT s.*, s.product_id, s.currency, s.date,
+  CAST(CASE WHEN typeof(t.value ->> 0) = 'text' THEN t.value ->> 0 WHEN t.value ->> 0 = 1440 THEN 'whole_day'
+    ELSE printf('%02d:%02d', (t.value ->> 0) / 60, (t.value ->> 0) % 60) END AS TEXT) AS time,
+  CAST(o.value ->> 0 AS INTEGER) AS variant_id, CAST(t.value ->> 1 AS INTEGER) AS availability,
+  CAST(o.value ->> 1 AS INTEGER) AS max_tickets, CAST(o.value ->> 2 AS INTEGER) AS retail_price,
+  CAST(o.value ->> 3 AS INTEGER) AS ticket_value, CAST(o.value ->> 4 AS INTEGER) AS booking_fee,
+  CAST(o.value ->> 5 AS INTEGER) AS commission, CAST(o.value ->> 6 AS INTEGER) AS pricing_restriction,
   checked_at, CAST(unixepoch()*1000 >= shown_stale_at AS INTEGER) AS stale, expired_at,
   CAST(CASE WHEN unixepoch()*1000 >= expired_at THEN 'expired' WHEN unixepoch()*1000 >= shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM slot_day s
 CROSS JOIN day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date = s.date AND from_at = 0
 CROSS JOIN date_window w ON w.window_id = d.window_id
 CROSS JOIN json_each(slots) t
-CROSS JOIN json_each(t.value, '$[3]') o
-WHERE shut < 3 AND json_extract(t.value, '$[1]') > unixepoch()*1000;
+CROSS JOIN json_each(CASE typeof(t.value ->> 2) WHEN 'integer' THEN slots -> ('$[' || (t.value ->> 2) || '][2]') ELSE t.value -> 2 END) o
+WHERE shut < 3
+  AND COALESCE(ends ->> t.key, zero_at + 60000 * CASE typeof(t.value ->> 0) WHEN 'text' THEN 1440 ELSE t.value ->> 0 END) > unixepoch()*1000;
 
 -- Titles are those of the list, which is walked in the primary language; places are named in each.
 CREATE VIEW experiences AS

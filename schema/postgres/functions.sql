@@ -33,6 +33,11 @@ RETURN to_char(to_timestamp((seconds + minutes * 60)::double precision) AT TIME 
 CREATE OR REPLACE FUNCTION _elements(list json) RETURNS SETOF json LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC SELECT e.value FROM json_array_elements(CASE json_typeof(list) WHEN 'array' THEN list END) e; END;
 
+-- When a time of a date is not sold any more; `place`: its place among them, from 1.
+CREATE OR REPLACE FUNCTION _slot_ends(zero_at bigint, ends text, place bigint, slot json) RETURNS bigint LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN COALESCE((ends::json ->> (place::int - 1))::bigint,
+  zero_at + 60000 * CASE json_typeof(slot -> 0) WHEN 'string' THEN 1440 ELSE (slot ->> 0)::bigint END);
+
 -- The terms of a prepared text, in whichever of its parts; and whether some stand beside each other in one of them.
 CREATE OR REPLACE FUNCTION _terms(VARIADIC parts text[]) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN string_to_array(array_to_string(parts, ' '), ' ');

@@ -188,8 +188,8 @@ WHERE d.state = 'available' AND w.shut = 0 AND d.from_at <= _now() AND d.until_a
 CREATE VIEW availability_days AS
 SELECT d.*, d.product_id, d.currency, CASE WHEN w.shut > 0 THEN 'not_on_sale' ELSE d.state END AS state,
   CASE WHEN d.counted_until_at > _now() THEN d.availability ELSE
-    (SELECT sum((t.value ->> 2)::bigint)::bigint FROM slot_day s CROSS JOIN _elements(s.slots::json) t (value)
-    WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND (t.value ->> 1)::bigint > _now())
+    (SELECT sum((t.value ->> 1)::bigint)::bigint FROM slot_day s CROSS JOIN _elements(s.slots::json) WITH ORDINALITY t (value, place)
+    WHERE s.product_id = d.product_id AND s.currency = d.currency AND s.date = d.date AND _slot_ends(s.zero_at, s.ends, t.place, t.value) > _now())
   END AS availability, w.max_tickets_per_order,
   w.checked_at, _is_stale(w.shown_stale_at) AS stale, w.expired_at,
   CASE WHEN _now() >= w.expired_at THEN 'expired' WHEN _now() >= w.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
@@ -198,9 +198,11 @@ JOIN date_window w ON w.window_id = d.window_id
 WHERE w.shut < 3 AND d.from_at <= _now() AND d.until_at > _now();
 
 CREATE VIEW availability_slots AS
-SELECT s.*, s.product_id, s.currency, s.date, t.value ->> 0 AS time,
+SELECT s.*, s.product_id, s.currency, s.date,
+  CASE WHEN json_typeof(t.value -> 0) = 'string' THEN t.value ->> 0 WHEN t.value ->> 0 = '1440' THEN 'whole_day'
+    ELSE lpad(((t.value ->> 0)::int / 60)::text, 2, '0') || ':' || lpad(((t.value ->> 0)::int % 60)::text, 2, '0') END AS time,
   (o.value ->> 0)::bigint AS variant_id,
-  (t.value ->> 2)::bigint AS availability,
+  (t.value ->> 1)::bigint AS availability,
   (o.value ->> 1)::bigint AS max_tickets,
   (o.value ->> 2)::bigint AS retail_price,
   (o.value ->> 3)::bigint AS ticket_value,
@@ -212,9 +214,9 @@ SELECT s.*, s.product_id, s.currency, s.date, t.value ->> 0 AS time,
 FROM slot_day s
 JOIN day d ON d.product_id = s.product_id AND d.currency = s.currency AND d.date = s.date AND d.from_at = 0
 JOIN date_window w ON w.window_id = d.window_id
-CROSS JOIN _elements(s.slots::json) t (value)
-CROSS JOIN _elements(t.value -> 3) o (value)
-WHERE w.shut < 3 AND (t.value ->> 1)::bigint > _now();
+CROSS JOIN _elements(s.slots::json) WITH ORDINALITY t (value, place)
+CROSS JOIN _elements(CASE json_typeof(t.value -> 2) WHEN 'number' THEN s.slots::json -> (t.value ->> 2)::int -> 2 ELSE t.value -> 2 END) o (value)
+WHERE w.shut < 3 AND _slot_ends(s.zero_at, s.ends, t.place, t.value) > _now();
 
 CREATE VIEW experiences AS
 SELECT e.*, e.tagline, e.description, e.url, e.rating, e.rating_count, e.checked_at, e.changed_at, e.document, l.language, m.language AS language_shown, COALESCE(e.title, t.venue_name) AS title,

@@ -3,7 +3,7 @@ import type { Tier } from '../domain/catalogue/availability.ts';
 import type { DateOffer, SaleState } from '../domain/checks/check.ts';
 import type { ReportCounts } from '../domain/checks/error-rate.ts';
 import { type Bound, pick, Store, sql, type Writes } from '../sqlite/statements.ts';
-import { formOf, type StoredSlots } from './catalogue/days.ts';
+import { formOf } from './catalogue/days.ts';
 import { byKey, query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 
@@ -28,7 +28,7 @@ export interface ErrorRateRow extends ReportCounts {
   readonly since_at: Instant;
 }
 
-type DateRow = Omit<ReadDate, 'form'> & { [Column in keyof StoredSlots]: StoredSlots[Column] | null };
+type DateRow = Omit<ReadDate, 'form'> & Record<'slots' | 'rest', string | null>;
 type OfProduct = { product_id: number };
 type OfDate = OfProduct & { currency: string; date: string };
 

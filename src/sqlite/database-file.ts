@@ -41,7 +41,7 @@ export function openForWriting(
       db.pragma('trusted_schema = OFF');
       db.pragma('mmap_size = 0');
       // A quarter of what better-sqlite3 is compiled for: a window fits, and the system keeps the other pages.
-      db.pragma('cache_size = -4000');
+      db.pragma('cache_size = -16000');
       db.pragma('journal_size_limit = 67108864');
       db.pragma(`wal_autocheckpoint = ${kind.wal_autocheckpoint}`);
       migrate(db, kind, steps, Number(db.pragma('user_version', { simple: true })));
@@ -170,9 +170,10 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
   const views = viewsOf(kind);
   db.exec('BEGIN IMMEDIATE');
   try {
-    dropForeignViews(db, views);
+    const missing = steps.slice(version);
+    dropViews(db, missing.length === 0 ? views : '');
     // Without comments, which every reader that opens the file would parse.
-    for (const step of steps.slice(version)) db.exec(step.replace(/\s*--.*$/gm, ''));
+    for (const step of missing) db.exec(step.replace(/\s*--.*$/gm, ''));
     replaceViews(db, views);
     db.pragma(`application_id = ${kind.application_id}`);
     db.pragma(`user_version = ${steps.length}`);
@@ -183,10 +184,10 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
   }
 }
 
-/** Somebody's own view over ours would stop a step that renames a table. */
-function dropForeignViews(db: Database.Database, text: string): void {
-  const ours = new Set([...text.matchAll(/^CREATE VIEW (\w+)/gm)].map(([, name]) => name));
-  for (const { name } of viewsIn(db)) if (!ours.has(name)) db.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
+/** Drops the views that a text does not make: any of them would stop a step that renames a table. */
+function dropViews(db: Database.Database, kept: string): void {
+  const names = new Set([...kept.matchAll(/^CREATE VIEW (\w+)/gm)].map(([, name]) => name));
+  for (const { name } of viewsIn(db)) if (!names.has(name)) db.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
 }
 
 /** Makes the views as the text says, all of them where one differs: a file with the same keeps its schema untouched. */

@@ -84,7 +84,7 @@ function instantIn(zone: string, date: string, time: string): number {
 }
 
 function untilOf({ after, target: { product_id, date } }: Trial, time: string): unknown {
-  return after.rows.slot_day?.get(`${product_id} ${date} EUR ${time}`)?.until;
+  return after.rows.slot_day?.get(`${product_id} ${date} EUR ${time}:00`)?.until;
 }
 
 const nextDay: Check = ({ after, target: { product_id, date, variant_id } }) => {

@@ -117,7 +117,7 @@ const planted: Readonly<Record<ComparedView | ComparedPlace | 'freshness' | 'mir
     'UPDATE image SET credit = lower(credit) WHERE image_key = (SELECT min(image_key) FROM image WHERE credit IS NOT NULL)',
   availability_days: `UPDATE day SET max_tickets = 99 WHERE product_id = ${first} AND state = 'available'`,
   bookable_days: `DELETE FROM date_window WHERE window_id = (SELECT window_id FROM date_window WHERE product_id = ${first} ORDER BY from_date DESC LIMIT 1)`,
-  availability_slots: `UPDATE slot_day SET slots = json_set(slots, '$[0][3][0][2]', 1) WHERE product_id = ${first} AND date = (SELECT date FROM day WHERE product_id = ${first} AND from_at = 0 AND state = 'available' ORDER BY date LIMIT 1 OFFSET 2)`,
+  availability_slots: `UPDATE slot_day SET slots = json_set(slots, '$[0][2][0][2]', 1) WHERE product_id = ${first} AND date = (SELECT date FROM day WHERE product_id = ${first} AND from_at = 0 AND state = 'available' ORDER BY date LIMIT 1 OFFSET 2)`,
   freshness: 'UPDATE _record SET stale_at = 0 WHERE product_id > 0',
   withdrawn_products: `UPDATE _product SET withdrawn_at = 1 WHERE product_id = ${first}`,
   mirror_info: 'UPDATE _mirror SET filled_at = NULL',

@@ -44,6 +44,9 @@ export function isUnpriced(price: number | null | undefined, extra: Extra | unde
   return currency != null || (sent != null && !(isMembers(sent) && sent.total_retail_price_incl_vat == null));
 }
 
+/** Time of a slot that is for the whole date. */
+export const wholeDay = -1;
+
 /** Printed times by minute of the day, cached because they repeat. */
 const printedTimes: string[] = [];
 
@@ -56,12 +59,6 @@ export function slotTime(time: number | string): string {
   const printed = `${String(Math.floor(time / 60)).padStart(2, '0')}:${String(time % 60).padStart(2, '0')}`;
   printedTimes[time] = printed;
   return printed;
-}
-
-/** The inverse of `slotTime`: `HH:MM` to minutes since midnight, `whole_day` to -1, anything else unchanged. */
-export function timeOfSlot(time: string): number | string {
-  if (time === 'whole_day') return -1;
-  return /^([01]\d|2[0-3]):[0-5]\d$/.test(time) ? Number(time.slice(0, 2)) * 60 + Number(time.slice(3)) : time;
 }
 
 /** One date of a product. */

@@ -112,4 +112,5 @@ export function endOf(time: number | string): number {
   return typeof time === 'number' && time >= 0 ? time : endOfDate;
 }
 
-const endOfDate = 24 * 60;
+/** Minute at which a date ends, and a time that is not on the clock. */
+export const endOfDate = 24 * 60;

@@ -26,8 +26,11 @@ import {
   type DateSetting,
   DateSettings,
   formOf,
+  isStoredAs,
   type OfProduct,
+  type Range,
   SlotTable,
+  type StoredSlots,
   type Stretch,
   StretchTable,
   slotsOf,
@@ -49,17 +52,18 @@ export interface AnswerMeta extends OfProduct, FoundBy {
 }
 
 /** A date as it was read last, before any of its times had begun. */
-interface StoredDay extends DateOfSpan {
-  readonly state: DateState;
-  readonly slots: string | null;
-  readonly rest: string | null;
-}
+type StoredDay = DateOfSpan & (StoredSlots | Record<keyof StoredSlots, null>) & { readonly state: DateState };
 
 /** `most`: how many tickets one may order; null: the service names no limit. */
 type DatedRead = AnswerMeta & DateSetting & { readonly most: number | null };
 
 /** `window_id`: the span that the date is in now. `byRate`: dates of the answer that differ only by the exchange rate. */
-type DayRead = DatedRead & { readonly window_id: number; readonly byRate: ReadonlySet<string> };
+type DayRead = DatedRead & {
+  readonly window_id: number;
+  readonly byRate: ReadonlySet<string>;
+  /** Returns the rows of a stored date. */
+  readonly shownOn: (date: string) => readonly Stretch[];
+};
 
 /** The row of a date that readers see; undefined: they see none. */
 type Shown = Stretch | undefined;
@@ -89,8 +93,6 @@ interface ShownDates {
   readonly lowest_price: number | null;
   readonly last: string | null;
 }
-
-type Range = { readonly from: string; readonly to: string };
 
 type WrittenSpan = Omit<Tables['date_window'], 'window_id' | 'shut' | 'shown_stale_at' | 'expired_at'>;
 type StoredSpan = WrittenSpan & { readonly window_id: number };
@@ -400,7 +402,7 @@ export class AvailabilityTables extends DateSpanTable {
           .onRef('s.currency', '=', 'd.currency')
           .onRef('s.date', '=', 'd.date'),
       )
-      .select(['d.date', 'd.window_id', 'd.state', 's.slots', 's.rest'])
+      .select(['d.date', 'd.window_id', 'd.state', 's.zero_at', 's.ends', 's.rest', 's.slots'])
       .where('d.product_id', '=', product_id)
       .where('d.currency', '=', currency)
       .where('d.date', '>=', from)
@@ -443,10 +445,16 @@ export class AvailabilityTables extends DateSpanTable {
     const setting = { ...read, ...this.#settings.of(product_id), most: max_tickets_per_order };
     const dated = { ...setting, byRate: datesByRate(stored.values(), answer.days, setting) };
     const moved: string[] = [];
+    // Read when a date differs: of most answers none does.
+    let shown: Map<string, Stretch[]> | null = null;
+    const shownOn = (date: string) => {
+      shown ??= this.stretches.inRange({ product_id, currency }, { from, to });
+      return shown.get(date) ?? [];
+    };
     for (const [date, window_id] of put({ max_tickets_per_order, variant_ids }, dates, uncounted)) {
       const before = stored.get(date);
       const key = { product_id, currency, date };
-      const { differs, noticed } = this.#storeDay(key, answer.days.get(date), before, { ...dated, window_id });
+      const { differs, noticed } = this.#storeDay(key, answer.days.get(date), before, { ...dated, window_id, shownOn });
       // A changed number of tickets per order is owed an entry too, also of a date that is otherwise the same.
       if (differs === 'offers' || (differs !== 'state' && limitBefore(date) !== max_tickets_per_order))
         moved.push(date);
@@ -497,7 +505,8 @@ export class AvailabilityTables extends DateSpanTable {
 
   /** From one date to another, both included. */
   #stored(of: OfProduct, from: string, to: string): StoredDay[] {
-    return this.#inRange.all({ ...of, from, to });
+    // The columns of its times are null together.
+    return this.#inRange.all({ ...of, from, to }) as StoredDay[];
   }
 
   /** A date that is stored as it is now is not written. */
@@ -505,15 +514,15 @@ export class AvailabilityTables extends DateSpanTable {
     const begins = venueInstants(read.timezone, key.date);
     const next = form === undefined ? null : slotsOf(form, begins);
     const { window_id } = read;
-    if (stored !== undefined && stored.slots === (next?.slots ?? null) && stored.rest === (next?.rest ?? null)) {
+    const known = stored === undefined || stored.slots === null ? null : stored;
+    if (stored !== undefined && (known === null || next === null ? known === next : isStoredAs(known, next))) {
       if (stored.window_id !== window_id) this.stretches.move(key, [key.date], window_id);
       return same;
     }
-    const { slots: known, rest } = stored ?? { slots: null, rest: null };
-    const before = known === null || rest === null ? undefined : formOf({ slots: known, rest });
+    const before = known === null ? undefined : formOf(known);
     const after = stretchesAt(window_id, form, { types: read.types, begins });
     if (known !== null || next !== null) this.#slots.put(key, next);
-    const earlier = stored === undefined ? [] : this.stretches.ofDate(key);
+    const earlier = stored === undefined ? [] : read.shownOn(key.date);
     this.stretches.replace(key, earlier, after);
     const [was, is] = [shownAt(earlier, read), shownAt(after, read)];
     // A stored date is reported even in a first read: a product that returns has new records over old rows.
@@ -553,9 +562,10 @@ function datesByRate(
 ): ReadonlySet<string> {
   const { mostRateMove: most } = read;
   if (most === undefined) return new Set();
-  const priced = [...stored].flatMap(({ date, window_id, slots, rest }) => {
-    if (slots === null || rest === null) return [];
-    const pairs = pricePairs(...leftOf(date, [formOf({ slots, rest }), answer.get(date)], read), read.most);
+  const priced = [...stored].flatMap((day) => {
+    const { date, window_id } = day;
+    if (day.slots === null) return [];
+    const pairs = pricePairs(...leftOf(date, [formOf(day), answer.get(date)], read), read.most);
     return pairs === null ? [] : [{ date, window_id, pairs }];
   });
   // Those that were read together last have moved together: another window may have brought the last date of this one.

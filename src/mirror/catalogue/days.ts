@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
-import { type DayForm, slotTime, timeOfSlot } from '../../domain/catalogue/availability.ts';
-import { type DateStretch, endOf, notBegun, stretchesOf } from '../../domain/catalogue/passed-times.ts';
+import { type DayForm, wholeDay } from '../../domain/catalogue/availability.ts';
+import { type DateStretch, endOf, endOfDate, notBegun, stretchesOf } from '../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../domain/catalogue/variant.ts';
 import { venueInstants } from '../../domain/time/venue-clock.ts';
 import { type Bound, listed, Store, type Writes } from '../../sqlite/statements.ts';
@@ -14,6 +14,9 @@ export type OfProduct = { readonly product_id: number; readonly currency: string
 
 /** A date of a product in a currency. */
 export type DateKey = OfProduct & { readonly date: string };
+
+/** Dates from one to another, both included. */
+export type Range = { readonly from: string; readonly to: string };
 
 /** A row of a date: what is shown of it from one instant to another. */
 export type Stretch = Omit<Tables['day'], keyof DateKey>;
@@ -32,13 +35,15 @@ const isCount: ReadonlySet<(typeof shown)[number]> = new Set(counts);
 
 /** The rows of dates, each divided where its times begin that change more than the count of tickets. */
 export class StretchTable extends Store<Writes> {
-  readonly #ofDate = this.db.rows(({ product_id, currency, date }: Bound<DateKey>) =>
+  readonly #inRange = this.db.rows(({ product_id, currency, from, to }: Bound<OfProduct & Range>) =>
     query
       .selectFrom('day')
-      .select(['until_at', ...shown])
+      .select(['date', 'until_at', ...shown])
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
-      .where('date', '=', date)
+      .where('date', '>=', from)
+      .where('date', '<=', to)
+      .orderBy('date')
       .orderBy('until_at'),
   );
   readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
@@ -64,9 +69,9 @@ export class StretchTable extends Store<Writes> {
   );
   readonly #dropBefore = this.db.change(dropBefore('day'));
 
-  /** Returns the rows of a date, in order. */
-  ofDate(key: DateKey): Stretch[] {
-    return this.#ofDate.all(key);
+  /** Returns the rows of a range of dates by date, each in order. */
+  inRange(of: OfProduct, range: Range): Map<string, Stretch[]> {
+    return Map.groupBy(this.#inRange.all({ ...of, ...range }), ({ date }) => date);
   }
 
   /** Returns the rows of all dates of a product, in order. */
@@ -118,14 +123,16 @@ export function stretchesAt(
 }
 
 /** A date with tickets as it is stored: the slots that a view shows, and the rest of what was answered of it. */
-export type StoredSlots = { readonly slots: string; readonly rest: string };
+export type StoredSlots = Omit<Tables['slot_day'], keyof DateKey>;
+
+const slotColumns = ['zero_at', 'ends', 'rest', 'slots'] as const;
 
 /** The slots of dates. A date without tickets has no row. */
 export class SlotTable extends Store<Writes> {
   readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('slot_day').selectAll().where('product_id', '=', product_id),
   );
-  readonly #put = this.db.change(upsert('slot_day', dateKey, ['rest', 'slots']));
+  readonly #put = this.db.change(upsert('slot_day', dateKey, slotColumns));
   readonly #drop = this.db.change(dropBy('slot_day', dateKey));
   readonly #dropBefore = this.db.change(dropBefore('slot_day'));
 
@@ -145,26 +152,60 @@ export class SlotTable extends Store<Writes> {
   }
 }
 
-/** Returns a date as it is stored. Each slot gets the instant at which it is not sold any more. */
+/** Returns whether a date with tickets is stored as it is now. */
+export function isStoredAs(stored: StoredSlots, next: StoredSlots): boolean {
+  return slotColumns.every((column) => stored[column] === next[column]);
+}
+
+const minuteMs = 60_000;
+
+/**
+ * Returns a date as it is stored. A slot is not sold any more so many minutes after `zero_at` as its time says. Where clocks
+ * change between two of its slots, `ends` has the instant of each.
+ */
 export function slotsOf([availability, zone, slots, extra]: DayForm, begins: (minute: number) => number): StoredSlots {
+  const [[time = 0] = []] = slots;
+  const zero_at = instant(slots.length === 0 ? 0 : begins(endOf(time)) - endOf(time) * minuteMs);
+  const isEven = slots.every(([time]) => begins(endOf(time)) === zero_at + endOf(time) * minuteMs);
   return {
-    slots: JSON.stringify(slots.map(([time, ...slot]) => [slotTime(time), begins(endOf(time)), ...slot])),
+    zero_at,
+    ends: isEven ? null : JSON.stringify(slots.map(([time]) => begins(endOf(time)))),
     rest: JSON.stringify(extra === undefined ? [availability, zone] : [availability, zone, extra]),
+    slots: packed(slots),
   };
 }
 
-type StoredSlot = [time: string, ends_at: number, ...rest: unknown[]];
+/** Returns slots as JSON: a time as the minute of its end, and instead of equal offers the place of the first slot with them. */
+function packed(slots: DayForm[2]): string {
+  const places = new Map<string, number>();
+  const texts = slots.map(([time, availability, offers, extra], place) => {
+    const its = JSON.stringify(offers);
+    const earlier = places.get(its);
+    if (earlier === undefined) places.set(its, place);
+    const rest = extra === undefined ? '' : `,${JSON.stringify(extra)}`;
+    return `[${typeof time === 'number' ? endOf(time) : JSON.stringify(time)},${availability},${earlier ?? its}${rest}]`;
+  });
+  return `[${texts.join()}]`;
+}
+
+type Packed = [time: number | string, availability: number | null, offers: unknown, ...extra: unknown[]];
 
 /** The inverse of `slotsOf`. */
-export function formOf({ slots, rest }: StoredSlots): DayForm {
-  const [availability, zone, ...extra] = JSON.parse(rest) as [number | null, string | null, ...unknown[]];
-  const times = (JSON.parse(slots) as StoredSlot[]).map(([time, , ...slot]) => [timeOfSlot(time), ...slot]);
-  return [availability, zone, times, ...extra] as readonly unknown[] as DayForm;
+export function formOf({ slots, rest }: Pick<StoredSlots, 'slots' | 'rest'>): DayForm {
+  const form = JSON.parse(rest) as unknown[];
+  const times = JSON.parse(slots) as Packed[];
+  for (const slot of times) {
+    if (slot[0] === endOfDate) slot[0] = wholeDay;
+    if (typeof slot[2] === 'number') slot[2] = times[slot[2]]?.[2];
+  }
+  form.splice(2, 0, times);
+  return form as readonly unknown[] as DayForm;
 }
 
 /** Returns the instants from which the slots of a date are not sold any more. */
-function endsOf(slots: string): number[] {
-  return (JSON.parse(slots) as StoredSlot[]).map(([, ends_at]) => ends_at);
+function endsOf({ zero_at, ends, slots }: StoredSlots): number[] {
+  if (ends !== null) return JSON.parse(ends) as number[];
+  return (JSON.parse(slots) as Packed[]).map(([time]) => zero_at + endOf(time) * minuteMs);
 }
 
 /** Returns the removal of the dates of a product before one. */
@@ -231,9 +272,10 @@ export class Pricing extends FeedingStore {
       // Each of its times has a price of its own: that of the whole date may be the same.
       this.#stretches.replace({ product_id, currency, date }, before, after);
       const next = form === undefined ? undefined : slotsOf(form, begins);
-      if (next !== undefined && next.slots !== row?.slots) this.#slots.put({ product_id, currency, date }, next);
+      if (next !== undefined && (row === undefined || !isStoredAs(row, next)))
+        this.#slots.put({ product_id, currency, date }, next);
       const left = leftAt(by.sent_at);
-      if (left(before, row?.slots) !== left(after, next?.slots)) others.push(date);
+      if (left(before, row) !== left(after, next)) others.push(date);
     }
     for (const [currency, others] of moved) {
       this.#printed.recompute({ product_id, currency });
@@ -259,7 +301,7 @@ export class Pricing extends FeedingStore {
  * that has moved to another time zone has other ones left.
  */
 function leftAt(at: Instant) {
-  return (stretches: readonly Stretch[], slots = '[]'): string =>
+  return (stretches: readonly Stretch[], slots: StoredSlots | undefined): string =>
     JSON.stringify([
       stretches
         .filter(({ until_at }) => until_at > at)
@@ -269,6 +311,6 @@ function leftAt(at: Instant) {
           lowest_adult_price,
           price_variant_type,
         ]),
-      endsOf(slots).filter((ends_at) => ends_at > at).length,
+      slots === undefined ? 0 : endsOf(slots).filter((ends_at) => ends_at > at).length,
     ]);
 }

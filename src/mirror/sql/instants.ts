@@ -99,6 +99,7 @@ export const mirrorInstants: MirrorInstants = {
     counted_until_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
   },
+  slot_day: { zero_at: { leave: 'of the venue, whatever our clock shows' } },
   _record: {
     due_at: { after: 'fetched_at' },
     fetched_at: 'absent',

@@ -21,7 +21,6 @@ export interface Tables {
   _variant: { product_id: number; language: string; variant_id: number; checked_at: Instant; changed_at: Instant; stale_at: Instant; variants_document: string | null; availability_document: string | null; merged_document: string | null; label: string | null; variant_type: string | null; description: string | null; cancellation_policy: string | null; cancellation_window: number | null; valid_with: string | null; visitors_details: string | null; languages: string | null; group_ids: string | null; held_at: Instant | null };
   date_window: { window_id: number; product_id: number; currency: string; from_date: string; to_date: string; checked_at: Instant; stale_at: Instant; held_at: Instant | null; shut: Is['shut']; max_tickets_per_order: number | null; shown_stale_at: Instant; expired_at: Instant; body_hash: string; variant_ids: string };
   day: { product_id: number; currency: string; date: string; until_at: Instant; from_at: Instant; state: 'available' | 'sold_out' | 'not_on_sale'; lowest_price: number | null; lowest_adult_price: number | null; price_variant_type: string | null; max_tickets: number | null; availability: number | null; counted_until_at: Instant; window_id: number };
-  slot_day: { product_id: number; currency: string; date: string; rest: string; slots: string };
   _record: { resource: Is['resource']; product_id: number; edition: string; part: number; due_at: Instant; due_reason: Is['due_reason']; fetched_at: Instant | null; changed_at: Instant | null; stale_at: Instant | null; body_hash: string | null; failures: number; failed_at: Instant | null; failure: string | null; job_id: number | null; lane: number; fetched_reason: Is['fetched_reason'] | null; shape: number | null; exposure: number | null; notified_at: Instant | null; told_at: Instant | null; off_sale_at: Instant | null; unanswered_at: Instant | null; shows: Is['shows'] | null; times: number | null };
   _walk: { resource: Is['resource']; edition: string; started_at: Instant; next_page: number; attempt: number; repeated: number; completed_at: Instant | null; counted: number | null; unusable: number; unusable_example: string | null };
   _walk_row: { resource: Is['resource']; edition: string; id: number; attempt: number; page: number | null };
@@ -68,6 +67,7 @@ export interface Tables {
   _unreadable: { resource: Is['resource']; member: string; product_id: number; edition: string; part: number; example: string; first_at: Instant; last_at: Instant; kept: 0 | 1 };
   _offer: { path: 'experiences' | 'tags' | 'product' | 'checkout_information' | 'variants' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null; refusal: 'path' | 'key' };
   _wave: { subject: Is['subject']; state: string };
+  slot_day: { product_id: number; currency: string; date: string; zero_at: Instant; ends: string | null; rest: string; slots: string };
 }
 
 /** Columns that have a value where an insert names none: a default, the next number, or what is computed. */

@@ -34,7 +34,9 @@ const reads: Readonly<Record<string, { readonly key: number; readonly sql: strin
   /** Instant until which a time is sold, which only the table under the views has. */
   slot_day: {
     key: 4,
-    sql: `SELECT product_id, date, currency, json_extract(value, '$[0]') AS time, json_extract(value, '$[1]') AS until
+    sql: `SELECT product_id, date, currency,
+        CASE WHEN typeof(value ->> 0) = 'integer' AND value ->> 0 < 1440 THEN time(60 * (value ->> 0), 'unixepoch') ELSE value ->> 0 END AS time,
+        COALESCE(ends ->> key, zero_at + 60000 * CASE typeof(value ->> 0) WHEN 'text' THEN 1440 ELSE value ->> 0 END) AS until
       FROM slot_day CROSS JOIN json_each(slots) WHERE date <= '2026-11-29'`,
   },
   images: { key: 2, sql: 'SELECT product_id, image_key, credit, alt_text, position FROM images' },

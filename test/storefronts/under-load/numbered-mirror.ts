@@ -40,10 +40,9 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
       SELECT id, 'EUR', 0, ${8.64e15}, 100000 + state, ${now}, ${now}, 0 FROM p;
     INSERT INTO date_window (window_id, shut, product_id, currency, from_date, to_date, checked_at, stale_at, body_hash, max_tickets_per_order, variant_ids)
       SELECT id, 0, id, 'EUR', '${from}', '${addDays(from, daysEach - 1)}', ${now}, ${now + 6e8}, 'x', 20, '[1]' FROM p;
-    INSERT INTO slot_day (product_id, currency, date, rest, slots)
-      SELECT id, 'EUR', date, json_array(state, 'UTC'), json_array(
-        json_array('10:00', day * 86400000 + 36000000, state, json_array(json_array(1, state, 1000 + state))),
-        json_array('14:30', day * 86400000 + 52200000, state, json_array(json_array(1, state, 1000 + state)))) FROM p, d WHERE (day + state) % 5 <> 0;
+    INSERT INTO slot_day (product_id, currency, date, zero_at, rest, slots)
+      SELECT id, 'EUR', date, day * 86400000, json_array(state, 'UTC'),
+        json_array(json_array(600, state, json_array(json_array(1, state, 1000 + state))), json_array(870, state, 0)) FROM p, d WHERE (day + state) % 5 <> 0;
     INSERT INTO day (product_id, currency, date, until_at, counted_until_at, from_at, state, lowest_price, max_tickets, availability, window_id)
       SELECT id, 'EUR', date, (day + 1) * 86400000, (day + 1) * 86400000, 0, CASE WHEN (day + state) % 5 THEN 'available' ELSE 'sold_out' END,
         CASE WHEN (day + state) % 5 THEN 1000 + state END, CASE WHEN (day + state) % 5 THEN state END, CASE WHEN (day + state) % 5 THEN state END, id FROM p, d;

@@ -162,7 +162,7 @@ function windowWriter(db: Database.Database) {
      WHERE product_id = @product_id AND date = @date`,
   );
   const put = db.prepare(
-    `INSERT OR REPLACE INTO slot_day (product_id, currency, date, rest, slots) VALUES (@product_id, 'EUR', @date, '[]', @slots)`,
+    `INSERT OR REPLACE INTO slot_day (product_id, currency, date, zero_at, rest, slots) VALUES (@product_id, 'EUR', @date, @zero_at, '[]', @slots)`,
   );
   const drop = db.prepare('DELETE FROM slot_day WHERE product_id = @product_id AND date = @date');
   return ({ product_id, from }: Window, number: number, first: number, end: number) =>
@@ -173,9 +173,8 @@ function windowWriter(db: Database.Database) {
           const available = (Date.parse(date) / 86_400_000 + number) % 5 === 0 ? 0 : 1;
           const state = available ? number : null;
           day.run({ product_id, date, available, state, price: available ? 1000 + number : null });
-          const ends_at = Date.parse(`${date}T10:00Z`);
-          const slots = JSON.stringify([['10:00', ends_at, number, [[1, number, 1000 + number]]]]);
-          if (available) put.run({ product_id, date, slots });
+          const slots = JSON.stringify([[600, number, [[1, number, 1000 + number]]]]);
+          if (available) put.run({ product_id, date, zero_at: Date.parse(date), slots });
           else drop.run({ product_id, date });
         }
       })
