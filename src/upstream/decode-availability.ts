@@ -192,16 +192,17 @@ function decodeOffer(sent: Members, { currency, commission, ours: context, unrea
   const amounts = isBelowZero ? noAmounts : row;
 
   let extra = offerShape.rest(sent, offer);
-  const unplaced = priceShape.rest(commission ? prices : withoutCommission(prices), isBelowZero ? noPlaces : read);
-  if (unplaced !== null) extra = { ...extra, price_mediation: unplaced };
+  const unplaced = priceShape.rest(prices, isBelowZero ? noPlaces : read);
+  const kept = unplaced === null || commission ? unplaced : withoutCommission(unplaced);
+  if (kept !== null) extra = { ...extra, price_mediation: kept };
   if (!ours) extra = { ...extra, currency: sent.currency };
   if (isBelowZero && offer.max_tickets !== null) extra = { ...extra, max_tickets: offer.max_tickets };
   const tickets = isBelowZero ? 0 : offer.max_tickets;
   return trimmed([offer.id, tickets, ...amounts, offer.pricing_restriction, extra]) as readonly unknown[] as Offer;
 }
 
-function withoutCommission({ distributor_commission_excl_vat: _, ...prices }: Members): Members {
-  return prices;
+function withoutCommission({ distributor_commission_excl_vat: _, ...prices }: Members): Members | null {
+  return Object.keys(prices).length === 0 ? null : prices;
 }
 
 const noPlaces = Object.fromEntries(Object.keys(priceShape.members).map((name) => [name, null]));

@@ -38,13 +38,18 @@ import {
 } from './days.ts';
 import { PrintedPrices } from './prices.ts';
 
-/** Metadata of an availability answer, stored with its spans: the instant of the request, and the day at the venue. */
-export interface AnswerMeta extends OfProduct, FoundBy {
-  readonly from: string;
-  readonly now: Instant;
+/** What is stored of an answer that repeats the last one: the instant of the request, and the day at the venue. */
+export interface Confirmed extends OfProduct {
+  readonly sent_at: Instant;
   readonly hash: string;
   readonly today: string;
   readonly tiers: Tiers;
+}
+
+/** Metadata of an availability answer, stored with its spans. */
+export interface AnswerMeta extends Confirmed, FoundBy {
+  readonly from: string;
+  readonly now: Instant;
   /** True if any date of its window was read before. The change feed does not report dates that a first read adds. */
   readonly readBefore: boolean;
   /** Share by which the exchange rate may have moved its prices since the last read; left out: they are not converted. */
@@ -168,7 +173,7 @@ class DateSpanTable extends Store<Writes> {
       .where('currency', '=', currency)
       .where('from_date', '<', date),
   );
-  readonly #confirm = this.db.change((bound: Bound<AnswerMeta & TierBounds>) =>
+  readonly #confirm = this.db.change((bound: Bound<Confirmed & TierBounds>) =>
     query
       .updateTable('date_window')
       .set((of) => ({
@@ -196,7 +201,7 @@ class DateSpanTable extends Store<Writes> {
   readonly #variants = this.db.values(byKey('date_window', ['product_id'], ['variant_ids']));
 
   /** Records that the same bytes came again: all dates of that answer were read at `sent_at`. */
-  confirm(read: AnswerMeta): void {
+  confirm(read: Confirmed): void {
     this.#confirm.run({ ...read, ...tierBounds(read.tiers, read.today) });
   }
 

@@ -13,7 +13,7 @@ import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
 import type { UnreadValue } from '../../domain/service/unread.ts';
 import { type Dates, daysBetween } from '../../domain/time/dates.ts';
 import { offsetOn } from '../../domain/time/venue.ts';
-import type { AnswerMeta } from '../../mirror/catalogue/availability.ts';
+import type { AnswerMeta, Confirmed } from '../../mirror/catalogue/availability.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { type CountedDates, judgeDates } from '../evidence/answers.ts';
@@ -133,8 +133,8 @@ class WindowRead {
   readonly #options: ReadOptions;
   readonly #product: KnownProduct;
   readonly #window: WindowDates;
-  /** True if any date of the window was read before. */
-  readonly #readBefore: boolean;
+  /** True if any date of the window was read before; null: not asked yet. */
+  #readBefore: boolean | null = null;
   readonly #requests: WindowRequests;
   /** Hash of the answer that the mirror has of the whole window; null: none, or a concurrent check has stored another. */
   #known_hash: string | null;
@@ -162,19 +162,17 @@ class WindowRead {
   constructor(lane: ReadLane, record: RecordFacts, options: ReadOptions) {
     const { sync } = lane;
     const { mirror, clock, policy, answerLengths } = sync;
-    const { product_id, edition: currency, part, fetched_at } = record;
+    const { product_id, part } = record;
     const product = mirror.catalogue.products.find(product_id);
     const window = product === null ? null : datesOf(policy.of(product.category), product, part, clock.now());
     if (product === null || window === null) throw new Error(`no window ${part} of product ${product_id}`);
-    const { from, to, today } = window;
+    const { today } = window;
     this.#lane = lane;
     this.#sync = sync;
     this.#record = record;
     this.#options = options;
     this.#product = product;
     this.#window = window;
-    // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
-    this.#readBefore = fetched_at !== null && mirror.catalogue.availability.wasRead({ product_id, currency }, from, to);
     this.#requests = windowRequests(window, { today, most: policy.daysPerRequest, lengths: answerLengths });
     this.#known_hash = record.body_hash;
   }
@@ -360,12 +358,12 @@ class WindowRead {
   ): { readonly changed: boolean; readonly noticed: readonly string[]; readonly byRate: number } {
     const { mirror, policy } = this.#sync;
     const { product_id, edition: currency, part, due_reason: reason } = this.#record;
-    const meta = this.#metaOf(reading, from);
-    const { sent_at, now, today } = meta;
     if (reading.kind === 'unchanged') {
-      mirror.catalogue.availability.confirm(meta);
+      mirror.catalogue.availability.confirm(this.#confirmedBy(reading));
       return { changed: false, noticed: [], byRate: 0 };
     }
+    const meta = this.#metaOf(reading, from);
+    const { sent_at, now, today } = meta;
     const [language] = policy.extent.languages;
     const stale_at = instant(sent_at + policy.of(this.#product.category).cadence.variants);
     const read = { sent_at, reason, stale_at, source: 'availability' as const, product_id, language };
@@ -399,24 +397,26 @@ class WindowRead {
     };
   }
 
-  #metaOf({ sent_at, hash }: Answered, from: string): AnswerMeta {
-    const { clock, policy } = this.#sync;
-    const { product_id, edition: currency, due_reason: reason } = this.#record;
-    const { availability: tiers } = policy.of(this.#product.category).cadence;
-    const [{ today }, readBefore, now] = [this.#window, this.#readBefore, clock.now()];
-    return {
-      product_id,
-      currency,
-      from,
-      sent_at,
-      now,
-      hash,
-      today,
-      tiers,
-      reason,
-      readBefore,
-      ...this.#rateOf(sent_at),
-    };
+  #confirmedBy({ sent_at, hash }: Answered): Confirmed {
+    const { product_id, edition: currency } = this.#record;
+    const { availability: tiers } = this.#sync.policy.of(this.#product.category).cadence;
+    return { product_id, currency, sent_at, hash, today: this.#window.today, tiers };
+  }
+
+  #metaOf(reading: Answered, from: string): AnswerMeta {
+    const { due_reason: reason } = this.#record;
+    const [now, readBefore] = [this.#sync.clock.now(), this.#wasReadBefore()];
+    return { ...this.#confirmedBy(reading), from, now, reason, readBefore, ...this.#rateOf(reading.sent_at) };
+  }
+
+  /** Returns whether any date of the window was read before this read. Asked before the first of its answers is stored. */
+  #wasReadBefore(): boolean {
+    const { product_id, edition: currency, fetched_at } = this.#record;
+    const { from, to } = this.#window;
+    // The last read may have found the product not on sale: then the record counts as fetched, but no date was read.
+    this.#readBefore ??=
+      fetched_at !== null && this.#sync.mirror.catalogue.availability.wasRead({ product_id, currency }, from, to);
+    return this.#readBefore;
   }
 
   /** Returns by how much the exchange rate may have moved the prices since the last read. */
