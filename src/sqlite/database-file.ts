@@ -170,7 +170,7 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
   const views = viewsOf(kind);
   db.exec('BEGIN IMMEDIATE');
   try {
-    dropForeignViews(db, views);
+    dropViews(db, version < steps.length ? '' : views);
     // Without comments, which every reader that opens the file would parse.
     for (const step of steps.slice(version)) db.exec(step.replace(/\s*--.*$/gm, ''));
     replaceViews(db, views);
@@ -183,10 +183,10 @@ function migrate(db: Database.Database, kind: FileKind, steps: readonly string[]
   }
 }
 
-/** Somebody's own view over ours would stop a step that renames a table. */
-function dropForeignViews(db: Database.Database, text: string): void {
-  const ours = new Set([...text.matchAll(/^CREATE VIEW (\w+)/gm)].map(([, name]) => name));
-  for (const { name } of viewsIn(db)) if (!ours.has(name)) db.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
+/** Drops the views that a text does not make: one that is left would stop a step that renames or drops what it reads. */
+function dropViews(db: Database.Database, text: string): void {
+  const kept = new Set([...text.matchAll(/^CREATE VIEW (\w+)/gm)].map(([, name]) => name));
+  for (const { name } of viewsIn(db)) if (!kept.has(name)) db.exec(`DROP VIEW "${name.replaceAll('"', '""')}"`);
 }
 
 /** Makes the views as the text says, all of them where one differs: a file with the same keeps its schema untouched. */
