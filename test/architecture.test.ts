@@ -358,7 +358,7 @@ describe('the architecture', () => {
     'const id = randomUUID();',
     "import { randomBytes } from 'node:crypto';",
     'const chance = Math.random();',
-    "db.exec(\"UPDATE _product SET read_at = strftime('%s', 'now')\");",
+    "db.exec(\"UPDATE _product_read SET read_at = strftime('%s', 'now')\");",
     'sql`ORDER BY random()`',
     "db.prepare('INSERT INTO _outcome VALUES (CURRENT_TIMESTAMP)')",
   ])('is watched by a test that sees %s (control)', (line) => {

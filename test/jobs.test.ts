@@ -109,7 +109,7 @@ const effects: readonly Effect[] = [
     job: 'chores',
     claim: 'products whose images were not confirmed for ten days are made due within a minute',
     at: '12:01:00',
-    cause: ({ change }) => change('mirror', `UPDATE _product SET images_verified_at = ${noon - 12.5 * day}`),
+    cause: ({ change }) => change('mirror', `UPDATE _product_read SET images_verified_at = ${noon - 12.5 * day}`),
     seen: ({ ask }) =>
       ask('mirror', "SELECT count(*) FROM _record WHERE 'image-limit' IN (due_reason, fetched_reason)") > 0,
   },

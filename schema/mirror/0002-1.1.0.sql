@@ -40,8 +40,48 @@ ALTER TABLE _held ADD COLUMN likeness TEXT;
 -- An answer with variants of another product is not about its own.
 CREATE INDEX _variant_owner ON _variant (variant_id);
 
--- Availability: how many times each of its dates has, on average, by its last stored answer; NULL: not known.
-ALTER TABLE _record ADD COLUMN times REAL;
+-- Each read moves its record in the order of what is due: an index entry there has a number, and not a key of texts.
+CREATE TABLE _record_rebuilt (
+
+  resource TEXT NOT NULL,           -- products, experiences, tags, product_detail, checkout_information, variants, availability
+  product_id INTEGER NOT NULL,
+  edition TEXT NOT NULL,            -- language ('en'), currency ('EUR') or both ('en/EUR')
+  part INTEGER NOT NULL,            -- availability: which window, counted from the venue's today; else 0
+  due_at INTEGER NOT NULL,
+  due_reason TEXT NOT NULL,
+  fetched_at INTEGER,               -- when the last request that was answered and stored was sent
+  changed_at INTEGER,
+  stale_at INTEGER,
+  body_hash TEXT,
+  failures INTEGER NOT NULL DEFAULT 0,  -- in a row
+  failed_at INTEGER,
+  failure TEXT,
+  job_id INTEGER REFERENCES _job,   -- the resync that waits for it
+  lane INTEGER NOT NULL DEFAULT 6,  -- domain/lanes.ts, 0 the most urgent; 6: fill
+  fetched_reason TEXT,              -- why the last stored read was made
+  shape REAL,                       -- what is believed of its change rate (volatility.ts)
+  exposure REAL,                    -- milliseconds
+  notified_at INTEGER,              -- the newest notification that no later read has answered; NULL: none is open
+  -- The last failed order that showed that it had changed: its next read does not update the estimate again.
+  told_at INTEGER,
+  off_sale_at INTEGER,              -- availability: since when its answers say "not on sale"; NULL: the last one spoke of days
+  -- Availability: since when some of its dates are not answered; NULL: the last answer spoke of all.
+  unanswered_at INTEGER,
+  shows INTEGER,                    -- 1: its last stored answer showed something that can be taken away; NULL: not known
+  -- Availability: how many times each of its dates has, on average, by its last stored answer; NULL: not known.
+  times REAL,
+  PRIMARY KEY (resource, product_id, edition, part)
+) STRICT;
+--
+INSERT INTO _record_rebuilt SELECT *, NULL FROM _record ORDER BY product_id <> 0, resource, edition, part, product_id;
+DROP TABLE _record;
+ALTER TABLE _record_rebuilt RENAME TO _record;
+CREATE INDEX record_of_product ON _record (product_id);
+CREATE INDEX record_of_job ON _record (job_id) WHERE job_id IS NOT NULL;
+CREATE INDEX record_due ON _record (lane, due_at);
+CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
+CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;
+CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 
 -- Optional paths: any without which a mirror can be filled. `refusal`: the service lacks the path, or the key may not read it.
 CREATE TABLE _offer_rebuilt (
@@ -125,3 +165,80 @@ CROSS JOIN json_each(json_array(json((
 --
 DROP TABLE slot_day;
 ALTER TABLE slot_day_rebuilt RENAME TO slot_day;
+
+-- Instants that every read sets, apart from what it brings: a walk of the list in which nothing has changed writes these rows alone.
+CREATE TABLE _product_read (
+  product_id INTEGER PRIMARY KEY,
+  read_at INTEGER NOT NULL,         -- when the newest stored read of it was sent: an older one changes nothing
+  images_verified_at INTEGER        -- when the newest complete read of its images was sent
+) STRICT;
+--
+INSERT INTO _product_read SELECT product_id, read_at, images_verified_at FROM _product ORDER BY product_id;
+DROP INDEX product_images_verified;
+ALTER TABLE _product DROP COLUMN read_at;
+ALTER TABLE _product DROP COLUMN images_verified_at;
+
+-- Of the texts of a product in one language.
+CREATE TABLE _text_read (
+  product_id INTEGER NOT NULL,
+  language TEXT NOT NULL,
+  checked_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  list_read_at INTEGER,
+  detail_read_at INTEGER,
+  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
+  -- nothing is held.
+  held_at INTEGER,
+  shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) VIRTUAL,
+  expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) VIRTUAL,
+  PRIMARY KEY (product_id, language)
+) STRICT, WITHOUT ROWID;
+--
+INSERT INTO _text_read (product_id, language, checked_at, stale_at, list_read_at, detail_read_at, held_at)
+SELECT product_id, language, checked_at, stale_at, list_read_at, detail_read_at, held_at FROM _product_text ORDER BY 1, 2;
+ALTER TABLE _product_text DROP COLUMN checked_at;
+ALTER TABLE _product_text DROP COLUMN stale_at;
+ALTER TABLE _product_text DROP COLUMN list_read_at;
+ALTER TABLE _product_text DROP COLUMN detail_read_at;
+ALTER TABLE _product_text DROP COLUMN held_at;
+ALTER TABLE product DROP COLUMN shown_stale_at;
+ALTER TABLE product DROP COLUMN expired_at;
+ALTER TABLE product DROP COLUMN checked_at;
+ALTER TABLE product DROP COLUMN stale_at;
+ALTER TABLE product DROP COLUMN held_at;
+ALTER TABLE product DROP COLUMN detail_read_at;
+
+-- Of the prices of a product in one currency, as the list says them.
+CREATE TABLE _price_read (
+  product_id INTEGER NOT NULL,
+  currency TEXT NOT NULL,
+  checked_at INTEGER NOT NULL,
+  stale_at INTEGER NOT NULL,
+  held_at INTEGER,                  -- as in _text_read
+  shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) VIRTUAL,
+  expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) VIRTUAL,
+  PRIMARY KEY (product_id, currency)
+) STRICT, WITHOUT ROWID;
+--
+INSERT INTO _price_read (product_id, currency, checked_at, stale_at, held_at)
+SELECT product_id, currency, checked_at, stale_at, held_at FROM price WHERE checked_at IS NOT NULL
+GROUP BY product_id, currency;
+ALTER TABLE price DROP COLUMN shown_stale_at;
+ALTER TABLE price DROP COLUMN expired_at;
+ALTER TABLE price DROP COLUMN checked_at;
+ALTER TABLE price DROP COLUMN stale_at;
+ALTER TABLE price DROP COLUMN held_at;
+
+-- The rows that a walk has met, by page: where the service has no single-product read, a product's page decides about a
+-- notification.
+CREATE TABLE _walk_page (
+  resource TEXT NOT NULL,
+  edition TEXT NOT NULL,
+  attempt INTEGER NOT NULL,
+  page INTEGER NOT NULL,            -- 0: not known
+  ids TEXT NOT NULL,                -- JSON array; an attempt has each of them once
+  PRIMARY KEY (resource, edition, attempt, page)
+) STRICT, WITHOUT ROWID;
+--
+INSERT INTO _walk_page SELECT resource, edition, attempt, COALESCE(page, 0), json_group_array(id) FROM _walk_row GROUP BY 1, 2, 3, 4;
+DROP TABLE _walk_row;

@@ -44,6 +44,7 @@ CREATE VIEW images AS
 SELECT i.*, i.product_id, images_verified_at AS verified_at, CAST(images_verified_at + 1209600000 AS INTEGER) AS expires_at
 FROM image i
 JOIN _product p ON p.product_id = i.product_id
+JOIN _product_read r ON r.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
   AND (doubted_at IS NULL OR doubted_at < images_verified_at)
@@ -74,17 +75,18 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.*, p.product_id, p.currency, p.checked_at, from_price, CAST(CASE WHEN shut = 0 THEN lowest_price END AS INTEGER) AS lowest_price,
+SELECT p.*, p.product_id, p.language, p.currency, from_price, CAST(CASE WHEN shut = 0 THEN lowest_price END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN shut = 0 THEN lowest_adult_price END AS INTEGER) AS lowest_adult_price,
   CAST(CASE WHEN shut = 0 THEN price_variant_type END AS TEXT) AS price_variant_type, prediscount_price,
   CAST(COALESCE(city_path || '-', '') || city_id AS TEXT) AS city_slug,
   CAST(date(unixepoch() + 60 * CASE WHEN unixepoch()*1000 >= offset_until_at THEN next_utc_offset ELSE utc_offset END, 'unixepoch') AS TEXT) AS venue_today,
-  CAST(unixepoch()*1000 >= p.shown_stale_at AS INTEGER) AS stale, p.expired_at,
-  CAST(CASE WHEN unixepoch()*1000 >= p.expired_at THEN 'expired' WHEN unixepoch()*1000 >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
+  CAST(unixepoch()*1000 >= shown_stale_at AS INTEGER) AS stale,
+  CAST(CASE WHEN unixepoch()*1000 >= expired_at THEN 'expired' WHEN unixepoch()*1000 >= shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness,
   CAST(CASE WHEN unixepoch()*1000 >= detail_read_at + 4 * detail_target_ms THEN 'expired'
     WHEN unixepoch()*1000 >= detail_read_at + detail_target_ms THEN 'stale'
     WHEN detail_read_at + detail_target_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS TEXT) AS detail_freshness
 FROM product p
+LEFT JOIN _text_read r ON r.product_id = p.product_id AND r.language = read_language
 LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency
   AND from_at <= unixepoch()*1000 AND until_at > unixepoch()*1000;
 
@@ -139,7 +141,7 @@ FROM (
   FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN (SELECT count(*) AS short FROM _record r WHERE resource = 'products' AND product_id = 0 AND unanswered_at IS NOT NULL) l
   CROSS JOIN _target q
-  CROSS JOIN _product_text t
+  CROSS JOIN _text_read t
   CROSS JOIN _product p ON p.product_id = t.product_id
   WHERE resource = 'products' AND withdrawn_at IS NULL
   GROUP BY resource, tier
@@ -150,7 +152,8 @@ FROM (
     min(images_verified_at), target_ms
   FROM (SELECT unixepoch()*1000 AS now) n
   CROSS JOIN _target q
-  CROSS JOIN _product p
+  CROSS JOIN _product_read r
+  CROSS JOIN _product p ON p.product_id = r.product_id
   -- Where no read has ever told of images there is nothing to hide.
   WHERE resource = 'images' AND withdrawn_at IS NULL AND images_verified_at IS NOT NULL
   GROUP BY resource, tier
@@ -168,13 +171,14 @@ FROM (
 );
 
 CREATE VIEW product_prices AS
-SELECT x.*, CAST(CASE WHEN shut = 0 THEN lowest_price END AS INTEGER) AS lowest_price,
+SELECT x.*, x.product_id, x.currency, CAST(CASE WHEN shut = 0 THEN lowest_price END AS INTEGER) AS lowest_price,
   CAST(CASE WHEN shut = 0 THEN lowest_adult_price END AS INTEGER) AS lowest_adult_price,
   CAST(CASE WHEN shut = 0 THEN price_variant_type END AS TEXT) AS price_variant_type,
   CAST(unixepoch()*1000 >= shown_stale_at AS INTEGER) AS stale,
   CAST(CASE WHEN unixepoch()*1000 >= expired_at THEN 'expired' WHEN unixepoch()*1000 >= shown_stale_at THEN 'stale' ELSE 'fresh' END AS TEXT) AS freshness
 FROM price x
-WHERE from_at <= unixepoch()*1000 AND until_at > unixepoch()*1000 AND shut < 3 AND checked_at IS NOT NULL;
+CROSS JOIN _price_read r ON r.product_id = x.product_id AND r.currency = x.currency
+WHERE from_at <= unixepoch()*1000 AND until_at > unixepoch()*1000 AND shut < 3;
 
 -- Now is unixepoch('now') here: what halves in 30 days may halve a minute later in an answer that a cache keeps, which
 -- asks unixepoch() alone how long it may (src/daemon/reading/views-clock.ts).

@@ -30,14 +30,15 @@ FROM _subscription s
 WHERE s.declared_id IS NOT NULL;
 
 CREATE VIEW images AS
-SELECT i.*, i.product_id, p.images_verified_at AS verified_at, p.images_verified_at + 1209600000 AS expires_at
+SELECT i.*, i.product_id, r.images_verified_at AS verified_at, r.images_verified_at + 1209600000 AS expires_at
 FROM image i
 JOIN _product p ON p.product_id = i.product_id
+JOIN _product_read r ON r.product_id = i.product_id
 WHERE p.withdrawn_at IS NULL
   AND i.withdrawn_at IS NULL
-  AND (i.doubted_at IS NULL OR i.doubted_at < p.images_verified_at)
-  AND _now() >= p.images_verified_at - 86400000
-  AND _now() + 999 < p.images_verified_at + 1209600000;
+  AND (i.doubted_at IS NULL OR i.doubted_at < r.images_verified_at)
+  AND _now() >= r.images_verified_at - 86400000
+  AND _now() + 999 < r.images_verified_at + 1209600000;
 
 CREATE VIEW experience_images AS
 SELECT e.*, (i.value ->> 0)::bigint AS position, i.value ->> 1 AS image_key,
@@ -60,17 +61,18 @@ FROM _check_count
 GROUP BY product_id, tier;
 
 CREATE VIEW products AS
-SELECT p.*, p.product_id, p.currency, p.checked_at, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT p.*, p.product_id, p.language, p.currency, x.from_price, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
   CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, x.prediscount_price,
   COALESCE(p.city_path || '-', '') || p.city_id AS city_slug,
   left(_wall_clock(_now() / 1000.0, CASE WHEN _now() >= p.offset_until_at THEN p.next_utc_offset ELSE p.utc_offset END), 10) AS venue_today,
-  _is_stale(p.shown_stale_at) AS stale, p.expired_at,
-  CASE WHEN _now() >= p.expired_at THEN 'expired' WHEN _now() >= p.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
-  CASE WHEN _now() >= p.detail_read_at + 4 * p.detail_target_ms THEN 'expired'
-    WHEN _now() >= p.detail_read_at + p.detail_target_ms THEN 'stale'
-    WHEN p.detail_read_at + p.detail_target_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS detail_freshness
+  _is_stale(r.shown_stale_at) AS stale,
+  CASE WHEN _now() >= r.expired_at THEN 'expired' WHEN _now() >= r.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness,
+  CASE WHEN _now() >= r.detail_read_at + 4 * p.detail_target_ms THEN 'expired'
+    WHEN _now() >= r.detail_read_at + p.detail_target_ms THEN 'stale'
+    WHEN r.detail_read_at + p.detail_target_ms IS NULL THEN 'unknown' ELSE 'fresh' END AS detail_freshness
 FROM product p
+LEFT JOIN _text_read r ON r.product_id = p.product_id AND r.language = p.read_language
 LEFT JOIN price x ON x.product_id = p.product_id AND x.currency = p.currency AND x.from_at <= _now() AND x.until_at > _now();
 
 CREATE VIEW checkout_information AS
@@ -125,18 +127,19 @@ FROM (
     0::bigint AS expired, min(t.checked_at) AS oldest_checked_at, q.target_ms
   FROM (SELECT count(*) AS short FROM _record r WHERE r.resource = 'products' AND r.product_id = 0 AND r.unanswered_at IS NOT NULL) l
   CROSS JOIN _target q
-  CROSS JOIN _product_text t
+  CROSS JOIN _text_read t
   JOIN _product p ON p.product_id = t.product_id
   WHERE q.resource = 'products' AND p.withdrawn_at IS NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
-    count(*) FILTER (WHERE _now() >= p.images_verified_at + q.target_ms AND _now() < p.images_verified_at + 1209600000),
-    count(*) FILTER (WHERE _now() >= p.images_verified_at + 1209600000 OR _now() < p.images_verified_at - 86400000),
-    min(p.images_verified_at), q.target_ms
+    count(*) FILTER (WHERE _now() >= r.images_verified_at + q.target_ms AND _now() < r.images_verified_at + 1209600000),
+    count(*) FILTER (WHERE _now() >= r.images_verified_at + 1209600000 OR _now() < r.images_verified_at - 86400000),
+    min(r.images_verified_at), q.target_ms
   FROM _target q
-  CROSS JOIN _product p
-  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL AND p.images_verified_at IS NOT NULL
+  CROSS JOIN _product_read r
+  JOIN _product p ON p.product_id = r.product_id
+  WHERE q.resource = 'images' AND p.withdrawn_at IS NULL AND r.images_verified_at IS NOT NULL
   GROUP BY q.resource, q.tier
   UNION ALL
   SELECT q.resource, q.tier, count(*),
@@ -153,12 +156,13 @@ FROM (
 ) f;
 
 CREATE VIEW product_prices AS
-SELECT x.*, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
+SELECT x.*, x.product_id, x.currency, CASE WHEN x.shut = 0 THEN x.lowest_price END AS lowest_price,
   CASE WHEN x.shut = 0 THEN x.lowest_adult_price END AS lowest_adult_price,
-  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, _is_stale(x.shown_stale_at) AS stale,
-  CASE WHEN _now() >= x.expired_at THEN 'expired' WHEN _now() >= x.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
+  CASE WHEN x.shut = 0 THEN x.price_variant_type END AS price_variant_type, _is_stale(r.shown_stale_at) AS stale,
+  CASE WHEN _now() >= r.expired_at THEN 'expired' WHEN _now() >= r.shown_stale_at THEN 'stale' ELSE 'fresh' END AS freshness
 FROM price x
-WHERE x.from_at <= _now() AND x.until_at > _now() AND x.shut < 3 AND x.checked_at IS NOT NULL;
+JOIN _price_read r ON r.product_id = x.product_id AND r.currency = x.currency
+WHERE x.from_at <= _now() AND x.until_at > _now() AND x.shut < 3;
 
 CREATE VIEW product_popularity AS
 SELECT product_id, sellable, city_id, country_id, rating,

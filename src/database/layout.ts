@@ -5,7 +5,7 @@ import { readableColumns } from '../mirror/sql/files.ts';
 import { packageRoot } from '../package.ts';
 import { withColumns } from '../sqlite/view-columns.ts';
 import { quoted, type Statements } from './connect.ts';
-import { definitionOf, type TableShape, tableOf } from './tables.ts';
+import { computedColumns, definitionOf, type TableShape, tableOf } from './tables.ts';
 
 /*
  * Tables, indexes, functions and views of the schema. Where those of another version stand, all that readers would wait for is
@@ -223,16 +223,21 @@ export async function takeStep(statements: Statements, { sql, makes }: Step, pat
 }
 
 interface StandingTable {
-  /** Their types. */
+  /** Their types, of those that rows have. */
   readonly columns: ReadonlyMap<string, string>;
+  /** The others, which it computes. */
+  readonly computed: readonly string[];
   readonly key: readonly string[];
 }
 
 async function standingIn({ query }: Statements) {
-  const relations = await query<{ name: string; kind: 'r' | 'v'; columns: [string, string][]; key: string[] }>(
+  type Relation = { name: string; kind: 'r' | 'v'; columns: [string, string][]; computed: string[]; key: string[] };
+  const relations = await query<Relation>(
     `SELECT c.relname AS name, c.relkind AS kind,
        (SELECT coalesce(json_agg(json_build_array(a.attname, format_type(a.atttypid, NULL)) ORDER BY a.attnum), '[]') FROM pg_attribute a
          WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '') AS columns,
+       (SELECT coalesce(json_agg(a.attname ORDER BY a.attnum), '[]') FROM pg_attribute a
+         WHERE a.attrelid = c.oid AND NOT a.attisdropped AND a.attgenerated <> '') AS computed,
        (SELECT coalesce(json_agg(k.attname ORDER BY p.nth), '[]') FROM pg_index i, unnest(i.indkey::int2[]) WITH ORDINALITY p (attnum, nth), pg_attribute k
          WHERE i.indrelid = c.oid AND i.indisprimary AND k.attrelid = c.oid AND k.attnum = p.attnum) AS key
      FROM pg_class c WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'v')`,
@@ -247,7 +252,10 @@ async function standingIn({ query }: Statements) {
   const ofKind = (kind: string) => relations.filter((each) => each.kind === kind);
   return {
     tables: new Map(
-      ofKind('r').map(({ name, columns, key }): [string, StandingTable] => [name, { columns: new Map(columns), key }]),
+      ofKind('r').map(({ name, columns, ...of }): [string, StandingTable] => [
+        name,
+        { ...of, columns: new Map(columns) },
+      ]),
     ),
     views: new Map(ofKind('v').map(({ name, columns }) => [name, columns.map(([column]) => column)])),
     hashes: new Map(noted.map(({ name, hash }) => [name, hash])),
@@ -256,11 +264,16 @@ async function standingIn({ query }: Statements) {
   };
 }
 
-/** Returns whether a table has the wrong key or a column of the wrong type. Another table takes its place then. */
-function isAnother(table: StandingTable | undefined, { columns, key }: TableShape): boolean {
+/**
+ * Returns whether a table has the wrong key, a column of the wrong type or others that it computes. Another table takes
+ * its place then.
+ */
+function isAnother(table: StandingTable | undefined, { name: of, columns, key }: TableShape): boolean {
   return (
     table !== undefined &&
-    (table.key.join() !== key.join() || columns.some(({ name, type }) => (table.columns.get(name) ?? type) !== type))
+    (table.key.join() !== key.join() ||
+      table.computed.join() !== computedColumns(of).join() ||
+      columns.some(({ name, type }) => (table.columns.get(name) ?? type) !== type))
   );
 }
 
@@ -304,7 +317,7 @@ async function dependentsIn({ query }: Statements): Promise<readonly Dependent[]
      LEFT JOIN pg_rewrite w ON d.classid = 'pg_rewrite'::regclass AND w.oid = d.objid
      LEFT JOIN pg_class v ON v.oid = w.ev_class
      LEFT JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND p.oid = d.objid
-     WHERE d.deptype = 'n' AND c.relkind IN ('r', 'v') AND v.oid IS DISTINCT FROM c.oid
+     WHERE d.deptype = 'n' AND d.classid <> 'pg_attrdef'::regclass AND c.relkind IN ('r', 'v') AND v.oid IS DISTINCT FROM c.oid
      ORDER BY name, "of", "column"`,
   );
   const noted = await query<{ name: string }>("SELECT name FROM _made WHERE kind = 'view'");

@@ -36,17 +36,23 @@ function typeOf(declared = ''): PostgresType {
   return declared === 'TEXT' ? 'text' : 'double precision';
 }
 
+const shownStale = `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
+  expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`;
+
 /** Columns that PostgreSQL computes as SQLite does; published rows do not contain them. */
 const computed: Partial<Record<PublishedTable, string>> = {
-  product: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
-    expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
-  price: `shown_stale_at bigint GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) STORED,
-    expired_at bigint GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
+  _text_read: shownStale,
+  _price_read: shownStale,
   _product: `sellable bigint NOT NULL GENERATED ALWAYS AS
     ((withdrawn_at IS NULL AND sale_status = 'enabled' AND closure_unconfirmed = 0)::int::bigint) STORED`,
   date_window: `shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (CASE WHEN shut = 2 THEN 0 ELSE COALESCE(held_at, stale_at) END) STORED,
   expired_at bigint NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) STORED`,
 };
+
+/** Returns the names of those columns of a table. */
+export function computedColumns(table: PublishedTable): string[] {
+  return [...(computed[table] ?? '').matchAll(/(\w+) bigint NOT NULL GENERATED/g)].map(([, name = '']) => name);
+}
 
 /** Texts compare byte by byte, as in the file, in any collation of the database. */
 export function definitionOf({ name, type }: PublishedColumn): string {

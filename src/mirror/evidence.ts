@@ -36,8 +36,11 @@ const key = ['subject', ...ofRecord] as const;
 const said = ['shown', 'said', 'shown_as', 'said_as', 'first_at', 'last_at', 'held_at', 'applied_at', 'back_at'] as const; // biome-ignore format: a list of columns
 const ofHold = ['opened_at', 'state', 'next_at', 'sampled_at', 'sample', 'shares', 'decision', 'decided_until', 'ended_at', 'likeness'] as const; // biome-ignore format: a list of columns
 
-/** The tables that show what a product's read brings, each with the column that the edition of its record is about. */
-const ofProduct = [['_product_text', 'language'], ['product', 'read_language'], ['price', 'currency']] as const; // biome-ignore format: a table
+/** The tables that say when a product was read, each with the column that the edition of its record is about. */
+const ofProduct = [
+  ['_text_read', 'language'],
+  ['_price_read', 'currency'],
+] as const;
 const shownIn: Readonly<Partial<Record<Resource, readonly (readonly [table: keyof Tables, column: string])[]>>> = {
   products: ofProduct,
   product_detail: ofProduct,
@@ -343,9 +346,10 @@ function ofWindows(resource: 'availability' | 'variants' | 'checkout_information
 function visible(bound: Bound<Counted>) {
   return query
     .selectFrom('_product as p')
+    .innerJoin('_product_read as a', 'a.product_id', 'p.product_id')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('p.withdrawn_at', 'is', null)
-    .where('p.read_at', '>=', bound.since as never)
+    .where('a.read_at', '>=', bound.since as never)
     .where((of) =>
       of.or([
         of(bound.since, '<', 0),

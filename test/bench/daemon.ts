@@ -81,12 +81,14 @@ async function large(setting: Setting): Promise<Line[]> {
   const now = Date.now();
   db.exec(`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${manyProducts})
-      INSERT INTO _product (product_id, sale_status, first_seen_at, read_at, timezone, city_id)
-      SELECT 100000000 + i, 'enabled', 0, ${now}, 'Europe/Amsterdam', i % 500 FROM n;
-    INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at, list_document, list_read_at)
-      SELECT product_id, 'en', 'A place ' || product_id, ${now}, ${now}, ${now + 86_400_000},
-        json_object('id', product_id, 'tagline', printf('%.300c', 'y')), ${now}
+      INSERT INTO _product (product_id, sale_status, first_seen_at, timezone, city_id)
+      SELECT 100000000 + i, 'enabled', 0, 'Europe/Amsterdam', i % 500 FROM n;
+    INSERT INTO _product_read (product_id, read_at) SELECT product_id, ${now} FROM _product WHERE product_id > 100000000;
+    INSERT INTO _product_text (product_id, language, title, changed_at, list_document)
+      SELECT product_id, 'en', 'A place ' || product_id, ${now}, json_object('id', product_id, 'tagline', printf('%.300c', 'y'))
       FROM _product WHERE product_id > 100000000;
+    INSERT INTO _text_read (product_id, language, checked_at, stale_at, list_read_at)
+      SELECT product_id, 'en', ${now}, ${now + 86_400_000}, ${now} FROM _product WHERE product_id > 100000000;
     INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, lane, fetched_at)
       SELECT k.resource, p.product_id, k.edition, k.part, ${now + 86_400_000}, 'cadence-elapsed', k.lane, ${now}
       FROM (SELECT resource, edition, part, max(lane) AS lane FROM _record WHERE product_id > 0 GROUP BY 1, 2, 3) k

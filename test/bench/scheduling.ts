@@ -22,7 +22,8 @@ function scheduled(records: number) {
   db.pragma('synchronous = OFF');
   db.exec(`
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${records / 4})
-    INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) SELECT i, 'enabled', 0, 0 FROM n;
+    INSERT INTO _product (product_id, sale_status, first_seen_at) SELECT i, 'enabled', 0 FROM n;
+    INSERT INTO _product_read (product_id, read_at) SELECT product_id, 0 FROM _product;
     WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${records - 1})
     INSERT INTO _record (resource, product_id, edition, part, due_at, due_reason, lane, fetched_at, shape, exposure)
       SELECT 'availability', 1 + i / 4, 'EUR', i % 4, ${now} + (i * 7919 % 1000 - 200) * 21600, 'likely-changed',

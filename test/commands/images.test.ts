@@ -175,7 +175,7 @@ describe('catalogued images audit', () => {
     db.prepare('DELETE FROM _image_file WHERE file = ?').run('aa/kept.jpg');
     const view = db.prepare<[], string>("SELECT sql FROM sqlite_master WHERE name = 'images'").pluck().get() ?? '';
     db.exec(`DROP VIEW images; ${view.slice(0, view.indexOf('WHERE p.withdrawn_at'))}`);
-    db.prepare('UPDATE _product SET images_verified_at = images_verified_at - ? WHERE product_id = ?').run(
+    db.prepare('UPDATE _product_read SET images_verified_at = images_verified_at - ? WHERE product_id = ?').run(
       14 * day,
       second?.id,
     );
@@ -207,7 +207,7 @@ it('status names the products whose images nobody could confirm for twelve days,
   const [product] = withImages(test.harness, 3);
   const db = otherWriter(test.harness.daemon.config.mirror.path);
   const at = Date.now();
-  db.prepare('UPDATE _product SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
+  db.prepare('UPDATE _product_read SET images_verified_at = ? WHERE product_id = ?').run(at - 13 * day, product?.id);
   db.close();
   const { code, out } = await test.status();
   expect(code).toBe(1);

@@ -85,7 +85,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
 
   it('shows what is held as the file does: stale, and expired later', async () => {
     const writer = otherWriter(at.mirror);
-    for (const table of ['date_window', '_product_text', 'price', '_variant', 'checkout'])
+    for (const table of ['date_window', '_text_read', '_price_read', '_variant', 'checkout'])
       writer.exec(
         `UPDATE ${table} SET held_at = ${at.harness.clock.now() - hour} WHERE product_id = (SELECT max(product_id) FROM _product)`,
       );
@@ -197,6 +197,21 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     expect({ origin, state }).toEqual({ origin: before.origin, state: before.state + 1 });
     await followOnce();
     expect(await at.differing(copy)).toEqual({});
+  });
+
+  it('has a table that computed other columns before made again, as one of before computes what rows have no more', async () => {
+    const columns = () =>
+      at.postgres.query(
+        "SELECT attname FROM pg_attribute WHERE attrelid = 'product'::regclass AND attname ~ 'stale_at'",
+      );
+    expect(await columns()).toEqual([]);
+    await at.postgres.query('ALTER TABLE product ADD COLUMN stale_at bigint NOT NULL DEFAULT 1');
+    await at.postgres.query(`ALTER TABLE product ALTER COLUMN stale_at DROP DEFAULT,
+      ADD COLUMN shown_stale_at bigint NOT NULL GENERATED ALWAYS AS (stale_at) STORED`);
+    await at.postgres.query("UPDATE _published SET source_origin = 'of another file'");
+    expect(await at.publication.publish()).toMatchObject({ whole: true });
+    expect(await columns()).toEqual([]);
+    expect(await at.differing()).toEqual({});
   });
 
   it('that lost its last states, as a restored database does, goes on, and only who follows those begins anew', async () => {

@@ -19,7 +19,7 @@ UPDATE product SET next_version_line = 'All of ' || title;
 ALTER TABLE _zone_offset RENAME TO _zone;
 ALTER TABLE _zone RENAME TO _zone_offset;
 CREATE TABLE _walk_length (resource TEXT PRIMARY KEY, rows INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO _walk_length SELECT resource, count(*) FROM _walk_row GROUP BY resource;
+INSERT INTO _walk_length SELECT resource, count(*) FROM _walk_page, json_each(ids) GROUP BY resource;
 CREATE INDEX _record_failed ON _record (failed_at) WHERE failed_at IS NOT NULL;
 UPDATE slot_day SET rest = rest || ' ';
 DROP INDEX _record_unread;

@@ -140,16 +140,18 @@ export async function subscriptionHarness(
       db.prepare(text).run(...values);
     },
     addProducts: (from, to) => {
-      for (let id = from; id <= to; id += 1)
+      for (let id = from; id <= to; id += 1) {
+        harness.sql('INSERT INTO _product_read VALUES (?, 0, NULL)', id);
         harness.sql(
-          `INSERT INTO _product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at, read_at)
-           VALUES (?, 'enabled', ?, ?, ?, ?, 0, 0)`,
+          `INSERT INTO _product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at)
+           VALUES (?, 'enabled', ?, ?, ?, ?, 0)`,
           id,
           10 + (id % 2),
           20 + (id % 3),
           30 + (id % 2),
           id % 2 === 0 ? 'even' : null,
         );
+      }
     },
     row: (id = 'all') => test.mirror.push.subscriptions.find(id),
     missing: () => readStatus(test.reader, clock.now()).not_offered.map(({ path: missing }) => missing),

@@ -117,9 +117,12 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
     '_claim',
     '_record',
     '_walk',
-    '_walk_row',
+    '_walk_page',
+    '_product_read',
     '_product_text',
+    '_text_read',
     'price',
+    '_price_read',
     '_change',
   ])
     writer.exec(`DELETE FROM ${table}`);

@@ -46,7 +46,7 @@ it('a second closure that names no alternative keeps that of the first, and take
   using test = testMirror();
   const { closures } = test.mirror.push;
   const db = new Database(test.path);
-  db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (1, 'enabled', 0, 0)");
+  db.exec("INSERT INTO _product (product_id, sale_status, first_seen_at) VALUES (1, 'enabled', 0)");
   db.close();
   const closure = {
     product_id: 1,

@@ -13,7 +13,8 @@ const hour = 3_600_000;
 function withOneImage() {
   const test = testMirror();
   const db = otherWriter(test.mirror.path);
-  db.exec(`INSERT INTO _product (product_id, sale_status, first_seen_at, read_at) VALUES (7, 'enabled', 0, 0);
+  db.exec(`INSERT INTO _product (product_id, sale_status, first_seen_at) VALUES (7, 'enabled', 0);
+    INSERT INTO _product_read (product_id, read_at) VALUES (7, 0);
     INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (7, 'a', 0, '{}', 0)`);
   return {
     test,
@@ -28,7 +29,7 @@ function withOneImage() {
 describe('the view images', () => {
   it('shows an image as long as the rule says, to the second and never longer, at whatever instant it was confirmed', () => {
     using harness = withOneImage();
-    const verify = harness.db.prepare<[number]>('UPDATE _product SET images_verified_at = ?');
+    const verify = harness.db.prepare<[number]>('UPDATE _product_read SET images_verified_at = ?');
     const reader = openMirrorWithClock(harness.test.mirror.path);
     const shown = reader.db.prepare<[], number>('SELECT count(*) FROM images').pluck();
     const edges = [
@@ -64,16 +65,16 @@ describe('the view images', () => {
       db.exec(sql);
       return test.all('SELECT image_key FROM images').length;
     };
-    expect(shownAfter(`UPDATE _product SET images_verified_at = ${at}`)).toBe(1);
+    expect(shownAfter(`UPDATE _product_read SET images_verified_at = ${at}`)).toBe(1);
     expect(shownAfter(`UPDATE image SET doubted_at = ${at}`)).toBe(0);
-    expect(shownAfter(`UPDATE _product SET images_verified_at = ${at + 1}`)).toBe(1);
+    expect(shownAfter(`UPDATE _product_read SET images_verified_at = ${at + 1}`)).toBe(1);
     expect(shownAfter(`UPDATE image SET withdrawn_at = ${at + 2}`)).toBe(0);
   });
 
   it('shows the file of the first configured size, and none where no files are kept', () => {
     using harness = withOneImage();
     const { db, test } = harness;
-    db.prepare('UPDATE _product SET images_verified_at = ?').run(Date.now());
+    db.prepare('UPDATE _product_read SET images_verified_at = ?').run(Date.now());
     const put = db.prepare(
       "INSERT INTO _image_file (product_id, image_key, size, url, file, due_at) VALUES (7, 'a', ?, '', ?, 0)",
     );

@@ -167,9 +167,11 @@ it('no price is shown that was never read, and neither a price nor a date of a w
   const shown = (view: string) => reader.db.prepare(`SELECT count(*) FROM ${view}`).pluck().get();
   const dated = ['availability_days', 'availability_slots', 'bookable_days'];
   expect([...dated, 'product_prices'].filter((view) => shown(view) === 0)).toEqual([]);
-  db.exec('UPDATE price SET checked_at = NULL');
+  db.exec(
+    'CREATE TEMP TABLE read AS SELECT product_id, currency, checked_at, stale_at, held_at FROM _price_read; DELETE FROM _price_read',
+  );
   expect(shown('product_prices')).toBe(0);
-  db.exec('UPDATE price SET checked_at = stale_at, shut = 3; UPDATE date_window SET shut = 3');
+  db.exec('INSERT INTO _price_read SELECT * FROM read; UPDATE price SET shut = 3; UPDATE date_window SET shut = 3');
   expect([...dated, 'product_prices'].map(shown)).toEqual([0, 0, 0, 0]);
   db.close();
   reader.db.close();

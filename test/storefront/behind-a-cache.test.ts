@@ -174,7 +174,7 @@ function fill(test: TestMirror): void {
   });
   const db = otherWriter(path);
   for (const product_id of products)
-    db.exec(`UPDATE _product SET images_verified_at = ${expiryOf(product_id) - imageLimitMs} WHERE product_id = ${product_id};
+    db.exec(`UPDATE _product_read SET images_verified_at = ${expiryOf(product_id) - imageLimitMs} WHERE product_id = ${product_id};
       INSERT INTO image (product_id, image_key, position, document, first_seen_at) VALUES (${product_id}, 'a', 0, '{}', 0)`);
   db.close();
 }

@@ -30,7 +30,7 @@ it('a mirror that was copied away shows no image to plain sqlite3 fifteen days l
   // The machine's clock cannot be moved here: the copy ages instead, every instant of its ledger by as much.
   const age = (ms: number) => {
     const db = otherWriter(copy);
-    db.exec(`UPDATE _product SET images_verified_at = images_verified_at - ${ms}, read_at = read_at - ${ms};
+    db.exec(`UPDATE _product_read SET images_verified_at = images_verified_at - ${ms}, read_at = read_at - ${ms};
       UPDATE image SET first_seen_at = first_seen_at - ${ms}`);
     db.close();
   };

@@ -45,14 +45,14 @@ it(
     expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
     const db = otherWriter(path);
     const days = 15 * 86_400_000;
-    db.exec(`UPDATE _product SET images_verified_at = images_verified_at - ${days};
-    UPDATE product SET stale_at = stale_at - ${days}; UPDATE date_window SET stale_at = stale_at - ${days}`);
+    db.exec(`UPDATE _product_read SET images_verified_at = images_verified_at - ${days};
+    UPDATE _text_read SET stale_at = stale_at - ${days}; UPDATE date_window SET stale_at = stale_at - ${days}`);
     expect(ask('SELECT count(*) FROM images')).toBe('0');
     expect(ask('SELECT DISTINCT stale FROM products')).toBe('1');
     expect(ask('SELECT DISTINCT stale FROM availability_days')).toBe('1');
     expect(ask("SELECT expired = records, met FROM freshness WHERE resource = 'images'")).toBe('1|0');
     // A stamp from a machine that lived in 2038 shows nothing either.
-    db.exec(`UPDATE _product SET images_verified_at = ${Date.parse('2038-01-19')}`);
+    db.exec(`UPDATE _product_read SET images_verified_at = ${Date.parse('2038-01-19')}`);
     expect(ask('SELECT count(*) FROM images')).toBe('0');
     db.close();
   },

@@ -122,8 +122,7 @@ const isComputed = (rule: InstantRule | undefined) =>
 /** Moves every instant of a file, as if a wrong clock had written it. `day` and prices have times at the venue: no clock of ours. */
 function shift(path: string, { day, price, ...rules }: InstantRules, ms: number): void {
   const db = new Database(path);
-  const read = ['checked_at', 'stale_at', 'held_at'].map((column) => [column, price?.[column]] as const);
-  for (const [table, columns] of Object.entries({ ...rules, ...(price && { price: Object.fromEntries(read) }) }))
+  for (const [table, columns] of Object.entries(rules))
     for (const [column, rule] of Object.entries(columns))
       if (rule !== 'day' && !isComputed(rule)) db.prepare(`UPDATE ${table} SET ${column} = ${column} + ?`).run(ms);
   db.close();

@@ -275,7 +275,7 @@ class ImageWatch implements Disposable {
   unlimited(now: number): number {
     const oldest = this.#reader.db
       .prepare<[], number | null>(
-        'SELECT min(p.images_verified_at) FROM main.image i JOIN main._product p USING (product_id) WHERE i.withdrawn_at IS NULL',
+        'SELECT min(r.images_verified_at) FROM main.image i JOIN main._product_read r USING (product_id) WHERE i.withdrawn_at IS NULL',
       )
       .pluck()
       .get();

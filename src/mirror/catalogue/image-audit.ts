@@ -92,10 +92,11 @@ function published(db: Reads): ImageFacts['published'] {
         join.onRef('i.product_id', '=', 'v.product_id').onRef('i.image_key', '=', 'v.image_key'),
       )
       .innerJoin('_product as p', 'p.product_id', 'v.product_id')
+      .innerJoin('_product_read as a', 'a.product_id', 'v.product_id')
       .select((of) => titleOf(of.ref('v.product_id')).as('title'))
       .select(['v.product_id', 'v.image_key', 'v.credit', 'v.file'])
       .select(['i.first_seen_at as first_confirmed_at', 'v.verified_at as last_confirmed_at'])
-      .select(['v.expires_at as hidden_from', 'p.images_verified_at as verified_at'])
+      .select(['v.expires_at as hidden_from', 'a.images_verified_at as verified_at'])
       .select((of) => [
         of.fn.coalesce('v.extra_large_url', 'v.large_url', 'v.medium_url', 'v.small_url').as('url'),
         of
@@ -141,6 +142,7 @@ function files(db: Reads): readonly KeptFile[] {
         join.onRef('i.product_id', '=', 'f.product_id').onRef('i.image_key', '=', 'f.image_key'),
       )
       .leftJoin('_product as p', 'p.product_id', 'f.product_id')
+      .leftJoin('_product_read as a', 'a.product_id', 'f.product_id')
       .select(['f.product_id', 'f.image_key'])
       .select((of) => [
         of.ref('f.file').$notNull().as('file'),
@@ -150,7 +152,7 @@ function files(db: Reads): readonly KeptFile[] {
             of.fn.coalesce('i.withdrawn_at', of.lit(never)),
             of.fn.coalesce('p.withdrawn_at', of.lit(never)),
             of.fn.coalesce('i.doubted_at', of.lit(never)),
-            sql<Instant>`${of.fn.coalesce('p.images_verified_at', of.lit(instant(0)))} + ${sql.lit(imageLimitMs)}`,
+            sql<Instant>`${of.fn.coalesce('a.images_verified_at', of.lit(instant(0)))} + ${sql.lit(imageLimitMs)}`,
           ])
           .as('hidden_at'),
       ])

@@ -137,9 +137,9 @@ export class ImageFileTable extends Store<Writes> {
       .where('f.failure_kind', '=', 'gone')
       .where('f.checked_at', '<', (product) =>
         product
-          .selectFrom('_product as p')
-          .select('p.images_verified_at')
-          .whereRef('p.product_id', '=', 'f.product_id'),
+          .selectFrom('_product_read as r')
+          .select('r.images_verified_at')
+          .whereRef('r.product_id', '=', 'f.product_id'),
       ),
   );
   // A wrong clock may have set a pause that the repair of stored instants allows: up to 100 days.
@@ -321,10 +321,11 @@ function shownAt(now: RawBuilder<number>, order: 'any' | 'products') {
       ? products.crossJoin('image as i').whereRef('i.product_id', '=', 'p.product_id')
       : products.innerJoin('image as i', 'i.product_id', 'p.product_id');
   return images
+    .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
     .where('i.withdrawn_at', 'is', null)
     .where('p.withdrawn_at', 'is', null)
     .where((of) => {
-      const verified_at = of.ref('p.images_verified_at');
+      const verified_at = of.ref('r.images_verified_at');
       return sql<boolean>`${now} >= ${verified_at} - ${dayMs} and ${now} < ${verified_at} + ${imageLimitMs}`;
     });
 }

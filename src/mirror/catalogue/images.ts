@@ -27,7 +27,7 @@ export interface ImagesRead extends FoundBy {
   readonly now: Instant;
 }
 
-/** The images of each product: those of its newest complete read (sent at `_product.images_verified_at`) stand, others are withdrawn. */
+/** The images of each product: those of its newest complete read (sent at `_product_read.images_verified_at`) stand, others are withdrawn. */
 export class ImageTable extends Store<Writes> {
   readonly #stored = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('image').selectAll().where('product_id', '=', product_id),
@@ -153,11 +153,11 @@ export interface Unconfirmed {
 
 /** Queries about the image ledger. */
 export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
-  // By the index of what was confirmed longest ago: asked each minute, and usually none.
   readonly #unconfirmed = this.db.rows(({ before }: Before) => {
     const late = query
-      .selectFrom('_product as p')
-      .select((of) => ['p.product_id', of.ref('p.images_verified_at').$notNull().as('verified_at')])
+      .selectFrom('_product_read as r')
+      .crossJoin('_product as p')
+      .select((of) => ['p.product_id', of.ref('r.images_verified_at').$notNull().as('verified_at')])
       .select((of) =>
         of
           .selectFrom('image as i')
@@ -168,8 +168,9 @@ export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
           .$notNull()
           .as('images'),
       )
+      .whereRef('p.product_id', '=', 'r.product_id')
       .where('p.withdrawn_at', 'is', null)
-      .where('p.images_verified_at', '<', before);
+      .where('r.images_verified_at', '<', before);
     return query
       .selectFrom(late.as('late'))
       .select(['product_id', 'images', 'verified_at'])
@@ -215,10 +216,10 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
     ({ product_id, withdrawn_at }: Bound<{ product_id: number; withdrawn_at: Instant }>) =>
       takeDown(
         standing(product_id)
-          .innerJoin('_product as p', 'p.product_id', 'i.product_id')
+          .innerJoin('_product_read as r', 'r.product_id', 'i.product_id')
           .select(['i.product_id', 'i.image_key', withdrawn_at.as('withdrawn_at')])
           .select([
-            'p.images_verified_at as verified_at',
+            'r.images_verified_at as verified_at',
             sql.lit<'image' | 'product'>('product').as('cause'),
             'i.credit',
           ])

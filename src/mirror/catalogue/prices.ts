@@ -5,7 +5,7 @@ import { markByRate } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { type Bound, pick, Store, type Writes } from '../../sqlite/statements.ts';
 import { FeedingStore } from '../changes/changes.ts';
-import { dropBy, query, setBy } from '../sql/sql.ts';
+import { byKey, dropBy, query, setBy, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import type { ProductRead } from './product-reads.ts';
 
@@ -17,7 +17,7 @@ export const atFirst = instant(0);
 const atLast = instant(8_640_000_000_000_000);
 
 /** The columns that the list brings: the same in all rows of a product in a currency. */
-const listedColumns = ['from_price', 'prediscount_price', 'checked_at', 'stale_at', 'held_at'] as const;
+const listedColumns = ['from_price', 'prediscount_price'] as const;
 /** The columns that the dates bring. */
 const printedColumns = ['lowest_price', 'lowest_adult_price', 'price_variant_type'] as const;
 const insertedColumns = ['product_id', 'currency', 'from_at', 'until_at', ...printedColumns, ...listedColumns] as const;
@@ -26,7 +26,7 @@ const insertedColumns = ['product_id', 'currency', 'from_at', 'until_at', ...pri
 const nothingLeft = { until_at: atLast, lowest_price: null, lowest_adult_price: null, price_variant_type: null };
 
 /** Values for a currency in which the list was not read. */
-const unlisted = { from_price: null, prediscount_price: null, checked_at: null, stale_at: null, held_at: null };
+const unlisted = { from_price: null, prediscount_price: null };
 
 /** The price from which a product is sold, by currency. */
 export class ProductPrices extends FeedingStore {
@@ -37,6 +37,10 @@ export class ProductPrices extends FeedingStore {
       .where('product_id', '=', product_id)
       .where('currency', '=', currency)
       .limit(1),
+  );
+  readonly #readAt = this.db.values(byKey('_price_read', ['product_id', 'currency'], ['checked_at']));
+  readonly #touch = this.db.change(
+    upsert('_price_read', ['product_id', 'currency'], ['checked_at', 'stale_at', 'held_at']),
   );
   readonly #put = this.db.change(setBy('price', ['product_id', 'currency'], listedColumns));
   readonly #add = this.db.change(insertPrice);
@@ -49,15 +53,18 @@ export class ProductPrices extends FeedingStore {
     isByRate: boolean,
   ): boolean {
     const { currency, sent_at, stale_at } = read;
-    const stored = this.#one.get({ product_id, currency });
-    // `checked_at` is null in a row made from dates alone: the list has brought no price yet.
-    const row = stored === undefined || stored.checked_at === null ? undefined : stored;
-    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
-    const next = { product_id, currency, from_price, prediscount_price, checked_at: sent_at, stale_at, held_at: null };
+    const of = { product_id, currency };
+    const checked_at = this.#readAt.get(of);
+    if (checked_at !== undefined && !mayReplace(checked_at, sent_at)) return false;
+    const stored = this.#one.get(of);
+    // Where the list was not read before, a row is made from dates alone.
+    const row = checked_at === undefined ? undefined : stored;
+    const other = row?.from_price !== from_price;
+    const next = { ...of, from_price, prediscount_price };
+    this.#touch.run({ ...of, checked_at: sent_at, stale_at, held_at: null });
+    if (!other && row.prediscount_price === prediscount_price) return false;
     if (stored === undefined) this.#add.run({ ...next, from_at: atFirst, ...nothingLeft });
     else this.#put.run(next);
-    const other = row?.from_price !== from_price;
-    if (!other && row.prediscount_price === prediscount_price) return false;
     if (product === 'added') return true;
     const detail = { currency, old: row?.from_price ?? null, new: from_price, ...markByRate(isByRate) };
     if (row !== undefined && other) this.changes.add({ product_id, kind: 'price_changed', detail }, read);

@@ -121,11 +121,19 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #known = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product as p')
-      .select(['product_id', 'timezone', 'sale_status', 'expected_reopening', 'sellable', 'read_at', 'dates_off_at'])
+      .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
+      .select(['p.product_id', 'timezone', 'sale_status', 'expected_reopening', 'sellable', 'read_at', 'dates_off_at'])
       .select(['category', 'sold', 'sold_at', 'covered', 'signal_at', 'signal_before_at'])
-      .select((of) => ofPrimaryText(of.ref('p.product_id')).select('t.list_read_at').$asScalar().as('listed_at'))
-      .select((of) => hasDynamicPricing(of.ref('p.product_id')).as('has_dynamic_pricing'))
-      .where('product_id', '=', product_id),
+      .select((of) => [
+        of
+          .selectFrom(['_text_read as t', '_mirror as m'])
+          .select('t.list_read_at')
+          .whereRef('t.product_id', '=', 'p.product_id')
+          .whereRef('t.language', '=', 'm.language')
+          .as('listed_at'),
+        hasDynamicPricing(of.ref('p.product_id')).as('has_dynamic_pricing'),
+      ])
+      .where('p.product_id', '=', product_id),
   );
   readonly #datesOff = this.db.values(byKey('_product', ['product_id'], ['dates_off_at']));
   readonly #visible = this.db.values(({ product_id }: Bound<OfProduct>) =>
@@ -138,6 +146,7 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #shown = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product as p')
+      .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
       .select(['sale_status', 'sellable', 'disabled_reason', 'expected_reopening', 'withdrawn_at', 'first_seen_at'])
       .select('images_verified_at')
       .select((of) => primaryTitle(of.ref('p.product_id')).as('title'))
@@ -147,14 +156,14 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
           .where((image) =>
             image.or([
               image('i.doubted_at', 'is', null),
-              image('i.doubted_at', '<', of.ref('p.images_verified_at').$notNull()),
+              image('i.doubted_at', '<', of.ref('r.images_verified_at').$notNull()),
             ]),
           )
           .$asScalar()
           .$notNull()
           .as('images'),
       )
-      .where('product_id', '=', product_id),
+      .where('p.product_id', '=', product_id),
   );
   readonly #images = this.db.values(({ ids }: Bound<{ ids: string }>) =>
     standingImages().where('i.product_id', 'in', listed<number>(ids)),
@@ -173,7 +182,15 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
     visibleProducts().where('product_id', '>', product_id).orderBy('product_id').limit(limit),
   );
   readonly #verifiedBefore = this.db.values(({ at, limit }: Bound<{ at: Instant } & Limited>) =>
-    visibleProducts().where('images_verified_at', '<', at).orderBy('images_verified_at').limit(limit),
+    query
+      .selectFrom('_product_read as r')
+      .crossJoin('_product as p')
+      .select('r.product_id')
+      .whereRef('p.product_id', '=', 'r.product_id')
+      .where('p.withdrawn_at', 'is', null)
+      .where('r.images_verified_at', '<', at)
+      .orderBy('r.images_verified_at')
+      .limit(limit),
   );
   readonly #count = this.db.values(() =>
     query

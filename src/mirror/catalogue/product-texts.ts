@@ -6,16 +6,17 @@ import { changedFields, differing } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import { lacksMembers, mergeDocuments } from '../../domain/values/exact-json.ts';
 import type { Members } from '../../domain/values/members.ts';
-import { type Bound, pick, Store, sql, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { products } from '../contract/products.ts';
-import { byKey, query, setBy, upsert } from '../sql/sql.ts';
+import { query, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { factsOf, membersOf } from './document-facts.ts';
 import type { ProductRead, StoredProduct } from './product-reads.ts';
 import type { SearchTable } from './search.ts';
 import { offsetColumns } from './zones.ts';
 
-type Text = Tables['_product_text'];
+type TextRow = Tables['_product_text'];
+type Text = TextRow & Omit<Tables['_text_read'], 'shown_stale_at' | 'expired_at'>;
 type Shown = Tables['product'];
 
 /** `differing`: what readers see otherwise than before, by its members and columns. */
@@ -28,22 +29,17 @@ export const noTextChange: TextChange = { changed: false, fields: [], before_at:
 const textKey = ['product_id', 'language'] as const;
 const entryColumns = ['title', 'tagline', 'city_name', 'country_name'] as const;
 const readColumns = ['list_read_at', 'detail_read_at', 'checked_at', 'stale_at', 'held_at'] as const;
-const withoutDocuments = [
-  ...entryColumns,
-  'city_path',
-  ...readColumns,
-  'changed_at',
-  'list_hash',
-  'detail_hash',
-] as const;
+const withoutDocuments = [...entryColumns, 'city_path', 'changed_at', 'list_hash', 'detail_hash'] as const;
 const textColumns = [...withoutDocuments, 'list_document', 'detail_document', 'merged_document'] as const;
 
 /** The texts of products, by language. */
 export class ProductTexts extends Store<Writes> {
-  readonly #brief = this.db.rows(byKey('_product_text', textKey, withoutDocuments));
-  readonly #whole = this.db.rows(byKey('_product_text', textKey, [...textKey, ...textColumns]));
+  readonly #brief = this.db.rows((of: Bound<TextKey>) => stored(of).select([...withoutDocuments, ...readColumns]));
+  readonly #whole = this.db.rows((of: Bound<TextKey>) =>
+    stored(of).select(['t.product_id', 't.language', ...textColumns, ...readColumns]),
+  );
   readonly #put = this.db.change(upsert('_product_text', textKey, textColumns));
-  readonly #touch = this.db.change(setBy('_product_text', textKey, readColumns));
+  readonly #touch = this.db.change(upsert('_text_read', textKey, readColumns));
   readonly #shown: ShownProducts;
   readonly #search: SearchTable;
 
@@ -74,12 +70,8 @@ export class ProductTexts extends Store<Writes> {
       ...(newest ? { checked_at: sent_at, stale_at, held_at: null } : {}),
     };
     const columns = known === undefined ? [] : differing(row, { ...row, ...said }, entryColumns);
-    if (!changed && columns.length === 0) {
-      const next = { ...row, ...said, product_id, language };
-      this.#touch.run(next);
-      this.#shown.touch(next);
-      return { ...noTextChange, before_at };
-    }
+    this.#touch.run({ ...row, ...said, product_id, language });
+    if (!changed && columns.length === 0) return { ...noTextChange, before_at };
     const before = this.#whole.get({ product_id, language }) ?? emptyText(product_id, language, sent_at);
     const received: Text = {
       ...before,
@@ -98,6 +90,19 @@ export class ProductTexts extends Store<Writes> {
     const fields = before[`${source}_document`] === null ? [] : members;
     return { changed, fields, before_at, differing: [...new Set([...members, ...columns])].sort() };
   }
+}
+
+type TextKey = Pick<Text, (typeof textKey)[number]>;
+
+/** Selects from the text of a product in a language, with when it was read. */
+function stored({ product_id, language }: Bound<TextKey>) {
+  return query
+    .selectFrom('_product_text as t')
+    .innerJoin('_text_read as r', (on) =>
+      on.onRef('r.product_id', '=', 't.product_id').onRef('r.language', '=', 't.language'),
+    )
+    .where('t.product_id', '=', product_id)
+    .where('t.language', '=', language);
 }
 
 /** Returns what differs in the document that readers see. */
@@ -124,15 +129,12 @@ function mergedDocument({ list_document, detail_document }: Text): string | null
   return lacksMembers(detail_document, list_document) ? mergeDocuments(list_document, detail_document) : null;
 }
 
-type Instants = Pick<Text, 'product_id' | 'language' | (typeof shownInstants)[number]>;
-
 /** Columns of `_product`; a trigger of the schema carries their changes over. */
 const ofProduct = [
   'sale_status', 'sellable', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id', 'city_id', 'country_id',
   'venue_id', 'latitude', 'longitude', 'timezone', 'rating', 'rating_count',
 ] as const; // biome-ignore format: a list of columns
-const shownInstants = ['checked_at', 'stale_at', 'held_at', 'detail_read_at'] as const;
-const ofText = ['title', 'tagline', 'city_name', 'city_path', 'country_name', 'changed_at', ...shownInstants] as const;
+const ofText = ['title', 'tagline', 'city_name', 'city_path', 'country_name', 'changed_at'] as const;
 /** Columns of `price`, which the view adds. */
 const ofPrice = ['from_price', 'prediscount_price'] as const;
 
@@ -156,13 +158,6 @@ const ofDocument = [...(Object.keys(factColumns) as Fact[]), 'document'] as cons
 /** The rows of `product`: a visible product in each mirrored language, with the text that is shown there. */
 export class ShownProducts extends Store<Writes> {
   readonly #put = this.db.change(putting);
-  readonly #touch = this.db.change((bound: Bound<Instants>) =>
-    query
-      .updateTable('product')
-      .set(pick(bound, shownInstants))
-      .where('product_id', '=', bound.product_id)
-      .where('read_language', '=', bound.language),
-  );
   readonly #texts = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_product_text').selectAll().where('product_id', '=', product_id),
   );
@@ -177,7 +172,7 @@ export class ShownProducts extends Store<Writes> {
   );
 
   /** Shows a text in its language, and in those that have none of their own. Rows that are the same are not written. */
-  put(text: Text): void {
+  put(text: TextRow): void {
     const { product_id, language } = text;
     const document = shownDocument(text);
     const members = membersOf(document);
@@ -188,11 +183,6 @@ export class ShownProducts extends Store<Writes> {
       text_language: languageOf(members),
       ...factsOf(members, factColumns),
     });
-  }
-
-  /** Moves the instants of a text's read, where it is shown. */
-  touch(text: Instants): void {
-    this.#touch.run(text);
   }
 
   /** Makes the rows of a product again from all its texts. */
@@ -213,7 +203,7 @@ function languageOf({ language }: Members): string | null {
 }
 
 /** Returns the document of a text that readers see. */
-function shownDocument({ merged_document, detail_document, list_document }: Text): string | null {
+function shownDocument({ merged_document, detail_document, list_document }: TextRow): string | null {
   return merged_document ?? detail_document ?? list_document;
 }
 

@@ -6,10 +6,10 @@ import { differing } from '../../domain/changes/change.ts';
 import { type ClosureVerdict, judge } from '../../domain/sale/closure.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
 import type { Looks } from '../../domain/schedule/signal.ts';
-import { Store, type Writes } from '../../sqlite/statements.ts';
+import { type Bound, Store, type Writes } from '../../sqlite/statements.ts';
 import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes.ts';
 import type { ClosureTable, StoredClosure } from '../push/closures.ts';
-import { byKey, dropBy, insertOf, setBy, upsert } from '../sql/sql.ts';
+import { byKey, dropBy, insertOf, query, setBy, upsert } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 import { type ImageLedger, ImageTable } from './images.ts';
 import { ProductPrices } from './prices.ts';
@@ -118,30 +118,26 @@ export class ProductTables extends ProductReads<Writes> {
 }
 
 /** Without what is computed, and what is no part of a read. */
-type Product = Omit<
-  Tables['_product'],
-  | 'sellable'
-  | 'shut'
-  | 'category'
-  | 'sold'
-  | 'sold_at'
-  | 'asked'
-  | 'asked_at'
-  | 'covered'
-  | 'dates_off_at'
-  | `signal_${string}`
->;
+type Product = Tables['_product_read'] &
+  Omit<
+    Tables['_product'],
+    | 'sellable'
+    | 'shut'
+    | 'category'
+    | 'sold'
+    | 'sold_at'
+    | 'asked'
+    | 'asked_at'
+    | 'covered'
+    | 'dates_off_at'
+    | `signal_${string}`
+  >;
 
 const productColumns = [
   'timezone', 'sale_status', 'disabled_reason', 'disabled_source', 'expected_reopening', 'alternative_product_id',
   'closure_unconfirmed', 'city_id', 'country_id', 'venue_id', 'latitude', 'longitude', 'rating', 'rating_count', 'weighed_rating',
-  'first_seen_at', 'read_at',
-  'images_verified_at', 'withdrawn_at', 'withdrawn_reason',
+  'first_seen_at', 'withdrawn_at', 'withdrawn_reason',
 ] as const; // biome-ignore format: a list of columns
-
-/** Columns that every read sets; all others are `factColumns`. */
-const instantColumns = ['read_at', 'images_verified_at'] as const;
-const factColumns = productColumns.filter((name) => !(instantColumns as readonly string[]).includes(name));
 
 /** Columns shown by views. `offSaleColumns` are those that the report of a changed sale covers. */
 const offSaleColumns = [
@@ -158,9 +154,15 @@ type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
 
 /** Columns set only by reads in the primary language: visibility, sale status, place and images. */
 class ProductRows extends FeedingStore {
-  readonly #one = this.db.rows(byKey('_product', ['product_id'], ['product_id', ...productColumns]));
+  readonly #one = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+    query
+      .selectFrom('_product as p')
+      .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
+      .select(['p.product_id', ...productColumns, 'read_at', 'images_verified_at'])
+      .where('p.product_id', '=', product_id),
+  );
   readonly #put = this.db.change(upsert('_product', ['product_id'], productColumns));
-  readonly #touch = this.db.change(setBy('_product', ['product_id'], instantColumns));
+  readonly #touch = this.db.change(upsert('_product_read', ['product_id'], ['read_at', 'images_verified_at']));
   readonly #tags = new ProductTags(this.db);
   readonly #alternatives = new Recommending(this.db, this.changes);
   readonly #ports: ProductPorts;
@@ -249,13 +251,10 @@ class ProductRows extends FeedingStore {
     return known === null && isUnread && city_id !== null ? zones.ofCity(city_id) : known;
   }
 
-  /**
-   * Writes a row over the one that is known. Walks find most products as they were: a column that is set again writes its
-   * indexes again, whatever its value, so only the instants are.
-   */
+  /** Writes a row over the one that is known. Walks find most products as they were, and write only when they read them. */
   #write(row: Product | undefined, next: Product): void {
-    if (row !== undefined && differing(row, next, factColumns).length === 0) this.#touch.run(next);
-    else this.#put.run(next);
+    this.#touch.run(next);
+    if (row === undefined || differing(row, next, productColumns).length > 0) this.#put.run(next);
   }
 
   /** Stores the images of a read; returns whether they differ. False if the read leaves images out. */

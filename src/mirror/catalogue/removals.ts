@@ -234,5 +234,5 @@ function expected({ started_at, included }: BoundWalk) {
 
 /** Returns the entries that a walk met in any of its attempts. An entry that only a drifting attempt met did exist. */
 function metBy(resource: ListResource, edition: RawBuilder<string>) {
-  return query.selectFrom('_walk_row').select('id').where('resource', '=', resource).where('edition', '=', edition);
+  return sql<number>`(select value from _walk_page, json_each(ids) where resource = ${sql.lit(resource)} and edition = ${edition})`;
 }

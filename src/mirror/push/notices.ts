@@ -91,6 +91,9 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
         not(
           exists(
             selectFrom('_product_text as t')
+              .innerJoin('_text_read as r', (on) =>
+                on.onRef('r.product_id', '=', 't.product_id').onRef('r.language', '=', 't.language'),
+              )
               .select('t.product_id')
               .whereRef('t.product_id', '=', 'n.product_id')
               .where(isUnreadOrChanged),
@@ -180,7 +183,7 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
   }
 }
 
-const isUnreadOrChanged = sql<boolean>`(t.checked_at < n.received_at OR t.changed_at >= n.received_at)`;
+const isUnreadOrChanged = sql<boolean>`(checked_at < n.received_at OR changed_at >= n.received_at)`;
 
 /** Returns the members of a document by the names that announcements use: the texts of checkout information lie one level down. */
 function named(document: Members): Members {

@@ -34,7 +34,9 @@ export const publishedTables = [
   '_experience',
   '_mirror',
   '_product',
+  '_price_read',
   '_product_list_place',
+  '_product_read',
   '_product_text',
   '_target',
   '_record',
@@ -42,6 +44,7 @@ export const publishedTables = [
   '_subscription',
   '_subscription_product',
   '_tag',
+  '_text_read',
   '_variant',
   '_variant_group',
   '_zone_offset',
@@ -76,7 +79,7 @@ export const ownTables = [
   '_unpriced',
   '_unreadable',
   '_walk',
-  '_walk_row',
+  '_walk_page',
   '_wave',
 ] as const;
 

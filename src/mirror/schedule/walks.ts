@@ -35,6 +35,11 @@ const state = [
   'started_at', 'next_page', 'attempt', 'repeated', 'completed_at', 'counted', 'unusable', 'unusable_example',
 ] as const; // biome-ignore format: a list of columns
 
+/** Rows of a list as an attempt to walk it met them: each of them once. */
+type WalkPage = Omit<Tables['_walk_page'], 'ids'> & { readonly ids: readonly number[] };
+
+const pageKey = ['resource', 'edition', 'attempt', 'page'] as const;
+
 type Advance = WalkKey & PageCounts & { next_page: number; repeated: number };
 
 /** Walks over paged lists, one page at a time. */
@@ -71,52 +76,16 @@ export class WalkTable extends Store<Writes> {
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
-  readonly #forgetRows = this.db.change(dropBy('_walk_row', ['resource', 'edition']));
-  readonly #note = this.db.change(({ resource, edition, id, attempt, page }: Bound<Tables['_walk_row']>) =>
+  readonly #forgetPages = this.db.change(dropBy('_walk_page', ['resource', 'edition']));
+  readonly #note = this.db.change(upsert('_walk_page', pageKey, ['ids']));
+  readonly #drop = this.db.change(dropBy('_walk_page', pageKey));
+  readonly #pages = this.db.rows((bound: Bound<WalkKey>) =>
     query
-      .insertInto('_walk_row')
-      .values({ resource, edition, id, attempt, page })
-      .onConflict((known) =>
-        known
-          .columns(['resource', 'edition', 'id'])
-          .doUpdateSet({ attempt, page })
-          .where('_walk_row.attempt', '<>', attempt),
-      ),
-  );
-  readonly #ids = this.db.values((bound: Bound<WalkKey>) =>
-    query
-      .selectFrom('_walk_row')
-      .select('id')
+      .selectFrom('_walk_page')
+      .selectAll()
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition)
-      .orderBy('id'),
-  );
-  readonly #rows = this.db.rows((bound: Bound<WalkKey & { attempt: number }>) =>
-    query
-      .selectFrom('_walk_row')
-      .select(({ fn }) => [
-        fn.countAll<number>().filterWhere('attempt', '=', bound.attempt).as('attempt'),
-        fn.countAll<number>().as('all'),
-      ])
-      .where('resource', '=', bound.resource)
-      .where('edition', '=', bound.edition),
-  );
-  readonly #pageOf = this.db.values(byKey('_walk_row', ['resource', 'edition', 'id'], ['page']));
-  readonly #pages = this.db.values(({ resource, edition }: Bound<WalkKey>) =>
-    query
-      .selectFrom('_walk_row')
-      .select((eb) => eb.fn.max<number | null>('page').as('pages'))
-      .where('resource', '=', resource)
-      .where('edition', '=', edition),
-  );
-  readonly #move = this.db.change(({ resource, edition, id, page }: Bound<WalkKey & { id: number; page: number }>) =>
-    query
-      .updateTable('_walk_row')
-      .set({ page })
-      .where('resource', '=', resource)
-      .where('edition', '=', edition)
-      .where('id', '=', id)
-      .where('page', 'is not', page),
+      .orderBy('attempt', 'desc'),
   );
 
   find(key: WalkKey): WalkState | null {
@@ -125,42 +94,67 @@ export class WalkTable extends Store<Writes> {
 
   /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
   begin(key: WalkKey, started_at: Instant, attempt: number): WalkState {
-    if (attempt === 1) this.#forgetRows.run(key);
+    if (attempt === 1) this.#forgetPages.run(key);
     this.#begin.run({ ...key, started_at, attempt });
     return this.find(key) as WalkState;
   }
 
   /** Notes a page, and goes on to the next one; returns how many of its rows this attempt has met before. */
   turn(key: WalkKey, { next_page, attempt }: WalkState, { ids, ...page }: TurnedPage): number {
-    const isRepeated = (id: number) => this.#note.run({ ...key, id, attempt, page: next_page }).changes === 0;
-    const repeated = ids.filter(isRepeated).length;
+    const pages = this.#of(key).filter((each) => each.attempt === attempt);
+    const met = new Set(pages.flatMap((each) => each.ids));
+    const fresh = [...new Set(ids)].filter((id) => !met.has(id));
+    const known = pages.find((each) => each.page === next_page)?.ids ?? [];
+    this.#put({ ...key, attempt, page: next_page, ids: [...known, ...fresh] });
+    const repeated = ids.length - fresh.length;
     this.#advance.run({ ...key, ...page, next_page: next_page + 1, repeated });
     return repeated;
   }
 
   /** Returns how many different rows this attempt has met, and how many all its attempts together. */
   rows(key: WalkKey, attempt: number): { attempt: number; all: number } {
-    return this.#rows.get({ ...key, attempt }) ?? { attempt: 0, all: 0 };
+    const pages = this.#of(key);
+    const count = (some: readonly WalkPage[]) => new Set(some.flatMap(({ ids }) => ids)).size;
+    return { attempt: count(pages.filter((each) => each.attempt === attempt)), all: count(pages) };
   }
 
   /** Returns a hash of the ids that all its attempts have met. */
   rowHash(key: WalkKey): string {
-    return hash('sha256', this.#ids.all(key).join());
+    const ids = [...new Set(this.#of(key).flatMap((page) => page.ids))];
+    return hash('sha256', ids.sort((a, b) => a - b).join());
   }
 
   /** Returns the page on which a row was last met; null: unknown, or not met by this walk yet. */
   pageOf(key: WalkKey, id: number): number | null {
-    return this.#pageOf.get({ ...key, id }) ?? null;
+    return this.#of(key).find(({ ids }) => ids.includes(id))?.page || null;
   }
 
   /** Returns how many pages the list had; null: unknown. */
   pages(key: WalkKey): number | null {
-    return this.#pages.get(key) ?? null;
+    return Math.max(0, ...this.#of(key).map(({ page }) => page)) || null;
   }
 
   /** Notes that rows were met on a page by a read outside the walk, which does not count them. */
   moved(key: WalkKey, page: number, ids: readonly number[]): void {
-    for (const id of ids) this.#move.run({ ...key, id, page });
+    const moving = new Set(ids);
+    for (const [attempt, pages] of Map.groupBy(this.#of(key), (each) => each.attempt)) {
+      const others = pages.filter((each) => each.page !== page && each.ids.some((id) => moving.has(id)));
+      if (others.length === 0) continue;
+      const known = pages.find((each) => each.page === page)?.ids ?? [];
+      const met = others.flatMap((each) => each.ids.filter((id) => moving.has(id)));
+      this.#put({ ...key, attempt, page, ids: [...known, ...met] });
+      for (const each of others) this.#put({ ...each, ids: each.ids.filter((id) => !moving.has(id)) });
+    }
+  }
+
+  /** Returns the pages of a walk, those of its newest attempt first. */
+  #of(key: WalkKey): WalkPage[] {
+    return this.#pages.all(key).map((page) => ({ ...page, ids: JSON.parse(page.ids) as number[] }));
+  }
+
+  #put(page: WalkPage): void {
+    if (page.ids.length === 0) this.#drop.run(page);
+    else this.#note.run({ ...page, ids: JSON.stringify(page.ids) });
   }
 
   /** Ends the walk. Only a complete one says anything about what is absent. */

@@ -29,10 +29,22 @@ type MirrorInstants = {
   readonly [Name in TableWithInstants]: InstantsOf<Tables[Name]>;
 } & { readonly [Name in Exclude<keyof Tables, TableWithInstants>]?: InstantsOf<Tables[Name]> };
 
-/** The instants of what a read brings: when it was made, when it last differed, and until when it is believed. */
-function copyOf(cadence: UntieredResource) {
-  return { checked_at: 'now', changed_at: 'now', stale_at: { after: 'checked_at', cadence } } as const;
+/** The instants of a read: when it was made, and until when it is believed. */
+function readOf<Cadence extends UntieredResource | 'availability'>(cadence: Cadence) {
+  return { checked_at: 'now', stale_at: { after: 'checked_at', cadence } } as const;
 }
+
+/** The instants of what a read brings: those of the read, and when it last differed. */
+function copyOf(cadence: UntieredResource) {
+  return { ...readOf(cadence), changed_at: 'now' } as const;
+}
+
+/** The instants of rows that may be held. */
+const shown = {
+  held_at: 'now',
+  shown_stale_at: { leave: 'computed of the others' },
+  expired_at: { leave: 'computed of the others' },
+} as const;
 
 /**
  * Repair of each instant in the mirror that a wrong clock has written. For the instant of a read, the records make the read
@@ -43,11 +55,8 @@ export const mirrorInstants: MirrorInstants = {
   _row_mark: { at: { leave: 'rows noted by a wrong clock are kept a little longer' } },
   _followed: { published_at: { leave: 'by the clock of the daemon that is followed' } },
   _zone_offset: { valid_from: { leave: 'written again for the years around now with every healing' } },
-  // Only an authenticated read verifies an image, and nobody knows when that one was.
   _product: {
     first_seen_at: 'now',
-    read_at: 'now',
-    images_verified_at: 'absent',
     withdrawn_at: 'now',
     sold_at: 'now',
     asked_at: 'now',
@@ -55,28 +64,18 @@ export const mirrorInstants: MirrorInstants = {
     signal_at: 'absent',
     signal_before_at: 'absent',
   },
-  _product_text: {
-    ...copyOf('products'),
-    list_read_at: 'absent',
-    detail_read_at: 'absent',
-    held_at: 'now',
-  },
+  // Only an authenticated read verifies an image, and nobody knows when that one was.
+  _product_read: { read_at: 'now', images_verified_at: 'absent' },
+  _product_text: { changed_at: 'now' },
+  _text_read: { ...readOf('products'), list_read_at: 'absent', detail_read_at: 'absent', ...shown },
   product: {
-    ...copyOf('products'),
-    held_at: 'now',
-    shown_stale_at: { leave: 'computed of the others' },
-    expired_at: { leave: 'computed of the others' },
-    detail_read_at: 'absent',
+    changed_at: 'now',
     offset_until_at: { leave: 'written again with the zones, after every healing' },
   },
+  _price_read: { ...readOf('products'), ...shown },
   price: {
-    checked_at: 'now',
-    held_at: 'now',
-    stale_at: { after: 'checked_at', cadence: 'products' },
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
     until_at: { leave: 'of a time at the venue, whatever our clock shows' },
-    shown_stale_at: { leave: 'computed of the others' },
-    expired_at: { leave: 'computed of the others' },
   },
   _experience: { ...copyOf('experiences'), images_verified_at: 'absent' },
   _tag: copyOf('tags'),
@@ -87,13 +86,7 @@ export const mirrorInstants: MirrorInstants = {
   checkout: { ...copyOf('checkout_information'), held_at: 'now' },
   _variant: { ...copyOf('variants'), held_at: 'now' },
   _variant_group: { read_at: 'now' },
-  date_window: {
-    checked_at: 'now',
-    held_at: 'now',
-    stale_at: { after: 'checked_at', cadence: 'availability' },
-    shown_stale_at: { leave: 'computed of the others' },
-    expired_at: { leave: 'computed of the others' },
-  },
+  date_window: { ...readOf('availability'), ...shown },
   day: {
     from_at: { leave: 'of a time at the venue, whatever our clock shows' },
     counted_until_at: { leave: 'of a time at the venue, whatever our clock shows' },

@@ -81,11 +81,11 @@ export class OutcomeTable extends OutcomeReads<Writes> {
       .where('noticed_at', '<', started_at)
       .where(({ exists, selectFrom }) =>
         exists(
-          selectFrom('_product as p')
-            .innerJoin('image as i', 'i.product_id', 'p.product_id')
-            .select('p.product_id')
-            .where('p.images_verified_at', '>=', started_at)
-            .where('p.images_verified_at', '<=', now)
+          selectFrom('_product_read as r')
+            .innerJoin('image as i', 'i.product_id', 'r.product_id')
+            .select('r.product_id')
+            .where('r.images_verified_at', '>=', started_at)
+            .where('r.images_verified_at', '<=', now)
             .where('i.withdrawn_at', 'is', null),
         ),
       ),

@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { RecordFacts } from '../../domain/schedule/record.ts';
-import { detailEdition, productKinds } from '../../domain/schedule/record-kinds.ts';
+import { detailEdition, type Extent, productKinds } from '../../domain/schedule/record-kinds.ts';
 import type { KnownProduct, ProductRead, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';
@@ -76,7 +76,8 @@ export function storeProductDetail(
   const entry = further ? value : holdOwnImages(sync, value);
   const stored = mirror.catalogue.products.store(entry, { ...by, onlySaleAndImages: verdict.kind === 'sale-only' });
   // A read in a further currency adds only its price.
-  if (!further) afterStore(sync, { product_id, language, sent_at }, stored);
+  const extent = further ? null : afterStore(sync, { product_id, language, sent_at }, stored);
+  if (extent !== null) addRecords(sync, extent, [product_id]);
   if (stored.sale !== 'neither' && record.job_id !== null)
     mirror.schedule.jobs.rejoinOffSale(product_id, record.job_id);
   if (verdict.kind === 'sale-only') return settleKept(sync, record, { sent_at, cadence: every, due: verdict.next });
@@ -106,30 +107,22 @@ export function expectedReopening({ mirror }: Sync, product_id: number): string 
 }
 
 /**
- * Makes the reads due that a product's new state requires: a new product gets its records; for a product back on sale,
- * its dates are read.
+ * Makes the reads due that a product's new state requires: for a product back on sale, its dates are read. Returns the
+ * extent of a new product, which gets its records by `addRecords`; null: it has them.
  */
 export function afterStore(
   sync: Sync,
   { product_id, language, sent_at }: { product_id: number; language: string; sent_at: Instant },
   stored: StoredProduct,
-): void {
+): Extent | null {
   const { mirror, clock, policy } = sync;
   const { outcome, was, is, sale, detail_doubted } = stored;
   if (language === policy.extent.languages[0]) expectNotices(sync, { product_id, sent_at }, stored);
   const product_ids = [product_id];
   if (outcome !== 'unchanged' && outcome !== 'late') assignCategory(sync, product_id);
   const { extent } = policy.of(mirror.catalogue.products.find(product_id)?.category ?? null);
-  if (outcome === 'added' || outcome === 'returned') {
-    mirror.schedule.records.create(productKinds(extent), product_ids);
-    // One that was announced has its own read already, and nothing of it is stored.
-    mirror.schedule.records.bringForward(
-      { kinds: ownReads({ extent }), product_ids },
-      clock.now(),
-      'list-entry-changed',
-    );
-    mirror.schedule.jobs.adopt(product_ids);
-  } else if (sale === 'back' || (was !== is && is === 'enabled')) {
+  if (outcome === 'added' || outcome === 'returned') return extent;
+  if (sale === 'back' || (was !== is && is === 'enabled')) {
     const kinds = productKinds(extent).filter(({ resource }) => resource === 'availability');
     mirror.schedule.records.bringForward({ kinds, product_ids }, clock.now(), 'sale-status-changed');
   }
@@ -142,6 +135,15 @@ export function afterStore(
       'list-entry-changed',
     );
   }
+  return null;
+}
+
+/** Makes the records of new products: those of one kind together, as they are read together. */
+export function addRecords({ mirror, clock }: Sync, extent: Extent, product_ids: readonly number[]): void {
+  mirror.schedule.records.create(productKinds(extent), product_ids);
+  // One that was announced has its own read already, and nothing of it is stored.
+  mirror.schedule.records.bringForward({ kinds: ownReads({ extent }), product_ids }, clock.now(), 'list-entry-changed');
+  mirror.schedule.jobs.adopt(product_ids);
 }
 
 /** Returns the cadence of the product facts that the list shows, in milliseconds. */

@@ -2,7 +2,7 @@ import { type Instant, instant } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
-import { splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { type Extent, splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
 import type { ProductRead } from '../../mirror/catalogue/product-reads.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import type { Reading } from '../../upstream/reading.ts';
@@ -18,7 +18,7 @@ import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.t
 import { listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
 import { noteSignal } from './list-signal.ts';
-import { afterStore, productCadence } from './product.ts';
+import { addRecords, afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
 /**
@@ -107,14 +107,19 @@ function productList({ sync, upstream }: ReadLane, record: RecordFacts, signal: 
       // Only the primary walk shows images.
       const stored = primary ? holdVanishedImages(sync, entries, started_at) : entries;
       const by = { primary, language, currency, sent_at, reason: record.due_reason };
-      let changed = false;
-      for (const entry of stored) {
+      const settled = stored.map((entry) => {
         const place = { ...record, product_id: entry.product_id, part: 0 };
-        const { differs, ask } = storeEntry(sync, place, entry, by);
-        changed ||= differs;
-        settlePlace(sync, place, { sent_at, called_at }, ask);
-      }
-      return changed;
+        return { place, ...storeEntry(sync, place, entry, by) };
+      });
+      for (const [extent, of] of Map.groupBy(settled, ({ added }) => added))
+        if (extent !== null)
+          addRecords(
+            sync,
+            extent,
+            of.map(({ place }) => place.product_id),
+          );
+      for (const { place, ask } of settled) settlePlace(sync, place, { sent_at, called_at }, ask);
+      return settled.some(({ differs }) => differs);
     },
   };
 }
@@ -219,7 +224,7 @@ function storeEntry(
   place: RecordKey,
   entry: ProductEntry,
   { primary, ...by }: Pick<ProductRead, 'language' | 'currency' | 'sent_at' | 'reason'> & { readonly primary: boolean },
-): { readonly differs: boolean; readonly ask: Due | null } {
+): { readonly differs: boolean; readonly ask: Due | null; readonly added: Extent | null } {
   const { mirror, clock, policy } = sync;
   const { language, sent_at } = by;
   const { product_id } = entry;
@@ -230,13 +235,14 @@ function storeEntry(
   const isRead = known !== null && mirror.catalogue.products.isVisible(product_id);
   const next_at = sent_at + listCadence(policy.cadence);
   const unread = primary ? unreadWithExpiry(sync, entry, next_at) : entry.unread;
-  if (sync.evidence.judgeUnread(place, unread, { sent_at, isRead }) !== null) return { differs: false, ask: null };
+  if (sync.evidence.judgeUnread(place, unread, { sent_at, isRead }) !== null)
+    return { differs: false, ask: null, added: null };
   const verdict = judgeEntry(sync, entry, read);
   const ask = verdict.next;
   if (ask !== null) askReads(sync, [place], [product_id], ask);
-  if (verdict.kind === 'keep') return { differs: false, ask };
+  if (verdict.kind === 'keep') return { differs: false, ask, added: null };
   const stored = mirror.catalogue.products.store(entry, { ...read, onlySaleAndImages: verdict.kind === 'sale-only' });
-  afterStore(sync, { product_id, language, sent_at }, stored);
+  const added = afterStore(sync, { product_id, language, sent_at }, stored);
   if (primary) noteSignal(sync, { product_id, sent_at }, stored);
-  return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask };
+  return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask, added };
 }

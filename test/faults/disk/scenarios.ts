@@ -34,10 +34,10 @@ const storedDays = 20;
 function storedMirror(path: string): void {
   const db = openForWriting(path, mirrorFile);
   db.exec(`
-    INSERT INTO _product (product_id, sale_status, first_seen_at, read_at)
-      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays}) SELECT i, 'enabled', 0, 0 FROM n;
-    INSERT INTO _product_text (product_id, language, title, checked_at, changed_at, stale_at)
-      SELECT product_id, 'en', 'Tower', 0, 0, 0 FROM _product;
+    INSERT INTO _product (product_id, sale_status, first_seen_at)
+      WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${storedDays}) SELECT i, 'enabled', 0 FROM n;
+    INSERT INTO _product_text (product_id, language, title, changed_at)
+      SELECT product_id, 'en', 'Tower', 0 FROM _product;
     INSERT INTO day (product_id, currency, date, until_at, counted_until_at, from_at, state, window_id) SELECT product_id, 'EUR', '2026-11-21', 1795305600000, 1795305600000, 0, 'sold_out', 1 FROM _product`);
   db.close();
 }

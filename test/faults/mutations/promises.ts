@@ -457,7 +457,7 @@ const kept: readonly Kept[] = [
     tests: ['mirror/next-version', 'mirror/opening', 'backup/upgrade', 'contract/additive'],
     lines: {
       migrate: { 'replaceViews(db, views);': 'if (views.length === 0) replaceViews(db, views);' },
-      dropForeignViews: { 'if (!ours.has(name))': 'if (ours.has(name))' },
+      dropViews: { 'if (!kept.has(name))': 'if (kept.has(name))' },
       refuseUnusable: { 'if (backups.length > 0)': 'if (backups.length < 0)' },
     },
   },
@@ -466,7 +466,7 @@ const kept: readonly Kept[] = [
     tests: ['mirror/policies', 'mirror/views'],
     lines: {
       'schema/mirror/views.sql': {
-        'AND shut < 3 AND checked_at IS NOT NULL;': 'AND shut < 3;',
+        'CROSS JOIN _price_read r ON': 'LEFT JOIN _price_read r ON',
         'WHERE shut < 3 AND from_at <= unixepoch()*1000': 'WHERE from_at <= unixepoch()*1000',
         "WHEN detail_read_at + detail_target_ms IS NULL THEN 'unknown'":
           "WHEN detail_read_at + detail_target_ms IS NULL THEN 'fresh'",

@@ -27,17 +27,20 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
       SELECT i AS id, 100 + i % 100 AS state FROM n;
     CREATE TEMP TABLE d AS WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${daysEach - 1})
       SELECT date('${from}', '+' || i || ' days') AS date, CAST(julianday('${from}') - 2440587.5 AS INTEGER) + i AS day FROM n;
-    INSERT INTO _product (product_id, timezone, sale_status, city_id, venue_id, latitude, longitude, first_seen_at, read_at, images_verified_at)
-      SELECT id, 'UTC', 'enabled', id % 90, id, 40 + id % 20, id % 10, ${now}, ${now}, ${now} FROM p;
-    INSERT INTO _product_text (product_id, language, title, tagline, city_name, checked_at, changed_at, stale_at, list_document)
-      SELECT id, 'en', 'State ' || state, 'A place to see', 'Town ' || id % 90, ${now}, ${now}, ${now + 6e8}, json_object('id', id,
+    INSERT INTO _product (product_id, timezone, sale_status, city_id, venue_id, latitude, longitude, first_seen_at)
+      SELECT id, 'UTC', 'enabled', id % 90, id, 40 + id % 20, id % 10, ${now} FROM p;
+    INSERT INTO _product_read SELECT id, ${now}, ${now} FROM p;
+    INSERT INTO _product_text (product_id, language, title, tagline, city_name, changed_at, list_document)
+      SELECT id, 'en', 'State ' || state, 'A place to see', 'Town ' || id % 90, ${now}, json_object('id', id,
         'title', 'State ' || state, 'summary', 'Open most days.', 'venue', json_object('id', id, 'name', 'Hall ' || id)) FROM p;
+    INSERT INTO _text_read (product_id, language, checked_at, stale_at) SELECT id, 'en', ${now}, ${now + 6e8} FROM p;
     INSERT INTO product (product_id, language, read_language, language_shown, title, tagline, sale_status, sellable, currency, city_id,
-        city_name, venue_id, latitude, longitude, timezone, utc_offset, checked_at, changed_at, stale_at, document)
+        city_name, venue_id, latitude, longitude, timezone, utc_offset, changed_at, document)
       SELECT product_id, 'en', 'en', 'en', title, tagline, sale_status, sellable, 'EUR', city_id, city_name, venue_id, latitude, longitude,
-        timezone, 0, checked_at, changed_at, stale_at, list_document FROM _product JOIN _product_text USING (product_id);
-    INSERT INTO price (product_id, currency, from_at, until_at, from_price, checked_at, stale_at, shut)
-      SELECT id, 'EUR', 0, ${8.64e15}, 100000 + state, ${now}, ${now}, 0 FROM p;
+        timezone, 0, changed_at, list_document FROM _product JOIN _product_text USING (product_id);
+    INSERT INTO price (product_id, currency, from_at, until_at, from_price, shut)
+      SELECT id, 'EUR', 0, ${8.64e15}, 100000 + state, 0 FROM p;
+    INSERT INTO _price_read (product_id, currency, checked_at, stale_at) SELECT id, 'EUR', ${now}, ${now} FROM p;
     INSERT INTO date_window (window_id, shut, product_id, currency, from_date, to_date, checked_at, stale_at, body_hash, max_tickets_per_order, variant_ids)
       SELECT id, 0, id, 'EUR', '${from}', '${addDays(from, daysEach - 1)}', ${now}, ${now + 6e8}, 'x', 20, '[1]' FROM p;
     INSERT INTO slot_day (product_id, currency, date, zero_at, rest, slots)
