@@ -78,9 +78,9 @@ DROP TABLE _record;
 ALTER TABLE _record_rebuilt RENAME TO _record;
 CREATE INDEX record_of_product ON _record (product_id);
 CREATE INDEX record_of_job ON _record (job_id) WHERE job_id IS NOT NULL;
--- Of what is due at the same instant dates come first, and a list after the products' own reads.
+-- Of what is due at the same instant dates come first, and a list after the products' own reads; then one product after the other.
 CREATE INDEX record_due ON _record (lane, due_at, CASE resource WHEN 'availability' THEN 0 WHEN 'checkout_information' THEN 1
-  WHEN 'experiences' THEN 2 WHEN 'product_detail' THEN 3 WHEN 'products' THEN 4 WHEN 'tags' THEN 5 ELSE 6 END);
+  WHEN 'experiences' THEN 2 WHEN 'product_detail' THEN 3 WHEN 'products' THEN 4 WHEN 'tags' THEN 5 ELSE 6 END, product_id, edition);
 CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
 CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
