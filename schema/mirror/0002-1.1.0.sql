@@ -81,8 +81,6 @@ CREATE INDEX record_of_job ON _record (job_id) WHERE job_id IS NOT NULL;
 -- Of what is due at the same instant dates come first, and a list after the products' own reads; then one product after the other.
 CREATE INDEX record_due ON _record (lane, due_at, CASE resource WHEN 'availability' THEN 0 WHEN 'checkout_information' THEN 1
   WHEN 'experiences' THEN 2 WHEN 'product_detail' THEN 3 WHEN 'products' THEN 4 WHEN 'tags' THEN 5 ELSE 6 END, product_id, edition);
-CREATE INDEX record_off_sale ON _record (product_id) WHERE off_sale_at IS NOT NULL;
-CREATE INDEX record_unanswered ON _record (product_id, failures) WHERE unanswered_at IS NOT NULL;
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 
 -- Optional paths: any without which a mirror can be filled. `refusal`: the service lacks the path, or the key may not read it.
@@ -93,7 +91,7 @@ CREATE TABLE _offer_rebuilt (
   not_offered_at INTEGER,           -- since when it counts as not offered; NULL: it is asked as usual
   asked_at INTEGER,                 -- when it was last asked while it counts so
   refusal TEXT NOT NULL DEFAULT 'path' CHECK (refusal IN ('path', 'key'))
-) STRICT;
+) STRICT, WITHOUT ROWID;
 --
 INSERT INTO _offer_rebuilt (path, answered_at, refused_at, not_offered_at, asked_at)
 SELECT path, answered_at, refused_at, not_offered_at, asked_at FROM _offer
@@ -172,10 +170,13 @@ ALTER TABLE slot_day_rebuilt RENAME TO slot_day;
 CREATE TABLE _product_read (
   product_id INTEGER PRIMARY KEY,
   read_at INTEGER NOT NULL,         -- when the newest stored read of it was sent: an older one changes nothing
-  images_verified_at INTEGER        -- when the newest complete read of its images was sent
+  images_verified_at INTEGER,       -- when the newest complete read of its images was sent
+  list_place INTEGER                -- its place in the service's own order, where the list is asked for in it; the first is 1
 ) STRICT;
 --
-INSERT INTO _product_read SELECT product_id, read_at, images_verified_at FROM _product ORDER BY product_id;
+INSERT INTO _product_read SELECT product_id, read_at, images_verified_at, list_place
+FROM _product LEFT JOIN _product_list_place USING (product_id) ORDER BY product_id;
+DROP TABLE _product_list_place;
 DROP INDEX product_images_verified;
 ALTER TABLE _product DROP COLUMN read_at;
 ALTER TABLE _product DROP COLUMN images_verified_at;
@@ -244,3 +245,10 @@ CREATE TABLE _walk_page (
 --
 INSERT INTO _walk_page SELECT resource, edition, attempt, COALESCE(page, 0), json_group_array(id) FROM _walk_row GROUP BY 1, 2, 3, 4;
 DROP TABLE _walk_row;
+
+-- Of tables that are small, or read whole: every connection of a reader would parse them.
+DROP INDEX closure_applied;
+DROP INDEX gap_open;
+DROP INDEX image_credit_at;
+DROP INDEX image_takedown_at;
+DROP INDEX check_count_day;

@@ -18,7 +18,7 @@ SELECT p.product_id, title,
     WHERE key = 'product_slug' AND type = 'text') AS TEXT) AS slug, city_id, city_name,
   CAST(COALESCE(
     (SELECT product_id FROM _product a WHERE product_id = p.alternative_product_id AND sellable = 1),
-    (SELECT v.product_id FROM _product v LEFT JOIN _product_list_place l ON l.product_id = v.product_id
+    (SELECT v.product_id FROM _product v LEFT JOIN _product_read l ON l.product_id = v.product_id
       WHERE venue_id = p.venue_id AND withdrawn_at IS NULL AND sellable = 1
       ORDER BY list_place IS NULL, list_place, v.product_id LIMIT 1)) AS INTEGER) AS successor_product_id,
   withdrawn_at, withdrawn_reason AS reason
@@ -197,7 +197,7 @@ FROM (
       sold / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(sold_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent,
       asked / (1 << CAST(min(max(unixepoch('now')*1000 - COALESCE(asked_at, 0), 0.0) / 2592000000.0, 60.0) AS INTEGER)) AS recent_asked
     FROM _product p
-    LEFT JOIN _product_list_place l ON l.product_id = p.product_id
+    LEFT JOIN _product_read l ON l.product_id = p.product_id
     WHERE withdrawn_at IS NULL
   )
 );

@@ -7,7 +7,7 @@ SELECT p.product_id, t.title,
     THEN NULLIF(COALESCE(t.merged_document, t.detail_document, t.list_document)::json ->> 'product_slug', '') END AS slug, p.city_id, t.city_name,
   COALESCE(
     (SELECT a.product_id FROM _product a WHERE a.product_id = p.alternative_product_id AND a.sellable = 1),
-    (SELECT v.product_id FROM _product v LEFT JOIN _product_list_place l ON l.product_id = v.product_id
+    (SELECT v.product_id FROM _product v LEFT JOIN _product_read l ON l.product_id = v.product_id
       WHERE v.venue_id = p.venue_id AND v.withdrawn_at IS NULL AND v.sellable = 1
       ORDER BY l.list_place NULLS LAST, v.product_id LIMIT 1)) AS successor_product_id,
   p.withdrawn_at, p.withdrawn_reason AS reason
@@ -178,7 +178,7 @@ FROM (
     p.sold / (1::bigint << trunc(least(greatest(_now() - COALESCE(p.sold_at, 0), 0) / 2592000000.0, 60))::int) AS recent,
     p.asked / (1::bigint << trunc(least(greatest(_now() - COALESCE(p.asked_at, 0), 0) / 2592000000.0, 60))::int) AS recent_asked
   FROM _product p
-  LEFT JOIN _product_list_place l ON l.product_id = p.product_id
+  LEFT JOIN _product_read l ON l.product_id = p.product_id
   WHERE p.withdrawn_at IS NULL
 ) r;
 

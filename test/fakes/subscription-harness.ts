@@ -141,7 +141,7 @@ export async function subscriptionHarness(
     },
     addProducts: (from, to) => {
       for (let id = from; id <= to; id += 1) {
-        harness.sql('INSERT INTO _product_read VALUES (?, 0, NULL)', id);
+        harness.sql('INSERT INTO _product_read (product_id, read_at) VALUES (?, 0)', id);
         harness.sql(
           `INSERT INTO _product (product_id, sale_status, city_id, country_id, venue_id, category, first_seen_at)
            VALUES (?, 'enabled', ?, ?, ?, ?, 0)`,

@@ -118,7 +118,7 @@ export class ProductTables extends ProductReads<Writes> {
 }
 
 /** Without what is computed, and what is no part of a read. */
-type Product = Tables['_product_read'] &
+type Product = Omit<Tables['_product_read'], 'list_place'> &
   Omit<
     Tables['_product'],
     | 'sellable'

@@ -311,21 +311,18 @@ const worthWriting = 20;
 
 /** The places of products in the service's own order of popularity. */
 export class ListPlaceTable extends Store<Writes> {
-  readonly #put = this.db.change(({ product_id, list_place }: Bound<Tables['_product_list_place']>) =>
+  readonly #put = this.db.change(({ product_id, list_place }: Bound<{ product_id: number; list_place: number }>) =>
     query
-      .insertInto('_product_list_place')
-      .values({ product_id, list_place })
-      .onConflict((known) =>
-        known
-          .doUpdateSet((of) => ({ list_place: of.ref('excluded.list_place') }))
-          .where((of) => {
-            const [was, is] = [of.ref('_product_list_place.list_place'), of.ref('excluded.list_place')];
-            const moved = of.fn<number>('abs', [of(was, '-', is)]);
-            return of(of(moved, '*', worthWriting), '>', of.fn<number>('min', [was, is]));
-          }),
+      .updateTable('_product_read')
+      .set({ list_place })
+      .where('product_id', '=', product_id)
+      .where(
+        sql<boolean>`(list_place is null or abs(list_place - ${list_place}) * ${worthWriting} > min(list_place, ${list_place}))`,
       ),
   );
-  readonly #clear = this.db.change(() => query.deleteFrom('_product_list_place'));
+  readonly #clear = this.db.change(() =>
+    query.updateTable('_product_read').set({ list_place: null }).where('list_place', 'is not', null),
+  );
 
   /** Products that stand one after the other in the list, and the place of the first; the first of all is 1. */
   note(product_ids: readonly number[], first: number): void {

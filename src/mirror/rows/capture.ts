@@ -35,7 +35,6 @@ export const publishedTables = [
   '_mirror',
   '_product',
   '_price_read',
-  '_product_list_place',
   '_product_read',
   '_product_text',
   '_target',

@@ -102,7 +102,7 @@ export interface KnownInterest {
 
 /** Interest of shoppers in products, which weighs the calls that the budget has left. */
 export class InterestReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #place = this.db.values(byKey('_product_list_place', ['product_id'], ['list_place']));
+  readonly #place = this.db.values(byKey('_product_read', ['product_id'], ['list_place']));
   readonly #windows = this.db.rows(byKey('_interest', ['product_id'], ['part', 'views', 'counted_at']));
 
   of(product_id: number): KnownInterest {

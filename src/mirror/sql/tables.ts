@@ -45,7 +45,6 @@ export interface Tables {
   search_letters: { letter: string; folded: string };
   search_generic_words: { language: string; word: string };
   _search_rules: { rules_id: 1; version: string };
-  _product_list_place: { product_id: number; list_place: number };
   _unpriced: { product_id: number };
   languages: { language: string; is_primary: 0 | 1 };
   currencies: { currency: string; is_primary: 0 | 1; exponent: number };
@@ -67,7 +66,7 @@ export interface Tables {
   _offer: { path: 'experiences' | 'tags' | 'product' | 'checkout_information' | 'variants' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null; refusal: 'path' | 'key' };
   _wave: { subject: Is['subject']; state: string };
   slot_day: { product_id: number; currency: string; date: string; zero_at: Instant; ends: string | null; rest: string; slots: string };
-  _product_read: { product_id: number; read_at: Instant; images_verified_at: Instant | null };
+  _product_read: { product_id: number; read_at: Instant; images_verified_at: Instant | null; list_place: number | null };
   _text_read: { product_id: number; language: string; checked_at: Instant; stale_at: Instant; list_read_at: Instant | null; detail_read_at: Instant | null; held_at: Instant | null; shown_stale_at: Instant; expired_at: Instant };
   _price_read: { product_id: number; currency: string; checked_at: Instant; stale_at: Instant; held_at: Instant | null; shown_stale_at: Instant; expired_at: Instant };
   _walk_page: { resource: Is['resource']; edition: string; attempt: number; page: number; ids: string };

@@ -99,11 +99,6 @@ function productList({ sync, upstream }: ReadLane, record: RecordFacts, signal: 
     },
     store: (page, { number, sent_at, called_at = sent_at, started_at }) => {
       const entries = page.entries.filter(({ product_id }) => !policy.excluded.has(product_id));
-      if (primary && ordered)
-        mirror.catalogue.listPlaces.note(
-          page.entries.map(({ product_id }) => product_id),
-          (number - 1) * policy.pageSize + 1,
-        );
       // Only the primary walk shows images.
       const stored = primary ? holdVanishedImages(sync, entries, started_at) : entries;
       const by = { primary, language, currency, sent_at, reason: record.due_reason };
@@ -118,6 +113,11 @@ function productList({ sync, upstream }: ReadLane, record: RecordFacts, signal: 
             extent,
             of.map(({ place }) => place.product_id),
           );
+      if (primary && ordered)
+        mirror.catalogue.listPlaces.note(
+          page.entries.map(({ product_id }) => product_id),
+          (number - 1) * policy.pageSize + 1,
+        );
       for (const { place, ask } of settled) settlePlace(sync, place, { sent_at, called_at }, ask);
       return settled.some(({ differs }) => differs);
     },

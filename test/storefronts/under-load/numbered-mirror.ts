@@ -29,7 +29,7 @@ export function makeNumberedMirror(path: string, products: number): Window[] {
       SELECT date('${from}', '+' || i || ' days') AS date, CAST(julianday('${from}') - 2440587.5 AS INTEGER) + i AS day FROM n;
     INSERT INTO _product (product_id, timezone, sale_status, city_id, venue_id, latitude, longitude, first_seen_at)
       SELECT id, 'UTC', 'enabled', id % 90, id, 40 + id % 20, id % 10, ${now} FROM p;
-    INSERT INTO _product_read SELECT id, ${now}, ${now} FROM p;
+    INSERT INTO _product_read (product_id, read_at, images_verified_at) SELECT id, ${now}, ${now} FROM p;
     INSERT INTO _product_text (product_id, language, title, tagline, city_name, changed_at, list_document)
       SELECT id, 'en', 'State ' || state, 'A place to see', 'Town ' || id % 90, ${now}, json_object('id', id,
         'title', 'State ' || state, 'summary', 'Open most days.', 'venue', json_object('id', id, 'name', 'Hall ' || id)) FROM p;
