@@ -60,12 +60,20 @@ it('any commit to the mirror ends every kept answer, also one of a question unde
   expect(await world.answered()).toBe('1 at 1000');
   world.commit();
   expect(await world.answered()).toBe('2 at 1000');
-  const before = world.kept.of({ ...call, asked: [{}] }, world.ask);
+  const other = { ...call, asked: [{}] };
+  const gate = Promise.withResolvers<void>();
+  const before = world.kept.of(other, async () => {
+    const answer = await world.ask();
+    await gate.promise;
+    return answer;
+  });
   world.commit();
   await setImmediate();
-  expect(String((await world.kept.of({ ...call, asked: [{}] }, world.ask)).body)).toBe('4');
-  expect(String((await before).body)).toBe('3');
-  expect(String((await world.kept.of({ ...call, asked: [{}] }, world.ask)).body)).toBe('4');
+  const after = world.kept.of(other, world.ask);
+  gate.resolve();
+  expect([String((await before).body), String((await after).body)]).toEqual(['3', '4']);
+  await setImmediate();
+  expect(String((await world.kept.of(other, world.ask)).body)).toBe('4');
 });
 
 it('a question that fails is asked again', async () => {
