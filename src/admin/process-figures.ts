@@ -12,7 +12,8 @@ export interface ProcessFigures {
   readonly loop_delay_max_seconds: number;
 }
 
-const everyMs = 20;
+/** Each sample wakes the process, and an idle one should sleep. */
+const everyMs = 100;
 
 /** Measures the event loop from now on; disposing ends that. */
 export function processFigures(

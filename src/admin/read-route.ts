@@ -8,7 +8,7 @@ import { readRequest } from './request.ts';
 export interface MirrorReads {
   /** Answers a call of the reader in a thread of its own: JSON with public columns only. */
   represent(call: { readonly name: HttpRead; readonly asked: readonly unknown[] }): Promise<{
-    readonly body: string;
+    readonly body: string | Buffer;
     readonly etag: string;
     /** Seconds since 1970 of which it is, and until which a cache may keep it. */
     readonly at: number;
@@ -57,6 +57,8 @@ interface Parsed {
   readonly query: Readonly<Record<string, unknown>>;
 }
 
+const nothing = Buffer.from('null');
+
 /** Adds the route of one of the reader's functions. Answers carry how long they may be kept, and an ETag. */
 export function readRoute(
   app: FastifyInstance,
@@ -72,9 +74,10 @@ export function readRoute(
   };
   app.get(path, async (request: FastifyRequest<{ Params: { id?: string } }>, reply: FastifyReply) => {
     reply.header('vary', varying);
-    const { body, etag, at, holds_until } = await reads.represent({ name, asked: argumentsOf(request) });
+    const { body: said, etag, at, holds_until } = await reads.represent({ name, asked: argumentsOf(request) });
+    const body = Buffer.isBuffer(said) ? said : Buffer.from(said);
     const missing = operation.missing?.(request.params.id ?? '');
-    if (body === 'null' && missing !== undefined)
+    if (body.equals(nothing) && missing !== undefined)
       return reply.code(404).header('cache-control', 'no-store').send(missing);
     // Without must-revalidate a cache that does not reach the daemon may go on showing an image beyond its last day. A
     // max-age would begin again in each cache that sends its own Date: nginx does.
@@ -83,7 +86,7 @@ export function readRoute(
     const known = knownTag(request.headers['if-none-match'], etag);
     reply.header('etag', known ?? `"${etag}"`);
     if (known !== null) return reply.code(304).send();
-    unsent.add(reply.raw, Buffer.byteLength(body));
+    unsent.add(reply.raw, body.length);
     return reply.type('application/json; charset=utf-8').send(body);
   });
 }

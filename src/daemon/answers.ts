@@ -2,7 +2,7 @@ import type { Answer } from '../admin/api.ts';
 import { formTokens } from '../admin/page/form-token.ts';
 import { processFigures } from '../admin/process-figures.ts';
 import type { AdminOptions } from '../admin/server.ts';
-import { instant } from '../clock.ts';
+import { instant, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { conditionChecks } from '../doctor/conditions.ts';
 import { adapterCheck, serviceChecks, zoneCheck } from '../doctor/doctor.ts';
@@ -32,6 +32,7 @@ import type { Daemon } from './context.ts';
 import { pageMemory } from './page-memory.ts';
 import { probeThrough } from './probing.ts';
 import { productView } from './product-view.ts';
+import { encoded, KeptAnswers } from './reading/kept-answers.ts';
 import { ReaderThread } from './reading/thread.ts';
 import { rowCopies } from './row-copy.ts';
 import { hostsOf } from './sharing/hosts.ts';
@@ -88,6 +89,8 @@ export function answersOf(
   // The public key stands in pages: questions with it take neither the thread nor the queue of the shop's own searches.
   const threadOfReads = stack.use(new ReaderThread(mirror.path, 'reads'));
   const threadOfSearches = stack.use(new ReaderThread(mirror.path, 'search'));
+  // By the machine's clock, as in the threads and in any reader of the file.
+  const kept = new KeptAnswers(reader, systemClock.now);
   const figures = stack.use(processFigures(sync.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
@@ -133,8 +136,10 @@ export function answersOf(
     copyRows: rowCopies(daemon, () => pages.refuseUnpublished(), published),
     reads: {
       represent: async (call) => {
-        if (call.name !== 'search' && call.name !== 'exact') return await threadOfReads.represent(call);
-        const found = await threadOfSearches.represent(call);
+        const thread = call.name === 'search' || call.name === 'exact' ? threadOfSearches : threadOfReads;
+        const ask = () => thread.represent(call);
+        // After the mirror is lost the thread reads what stands at its path.
+        const found = files.isWell('mirror') ? await kept.of(call, ask) : encoded(await ask());
         const { matched } = found;
         // Safe cast: the question is that of `reader.search`.
         if (matched !== null) fruitless.note(call.asked[0] as SearchQuestion, { matched });

@@ -22,12 +22,16 @@ export type Unmet = (need: Need) => string | null;
 
 export function unmetIn(mirroring: Mirroring): Unmet {
   const { files, watch, sync } = mirroring;
-  let looked_at = Number.NaN;
+  let looked = false;
   const lost = (file: 'mirror' | 'inbox') => {
-    // Many jobs ask in one tick.
-    const now = sync.clock.monotonic();
-    if (now !== looked_at) files.look();
-    looked_at = now;
+    if (!looked) {
+      files.look();
+      // Many jobs ask in one tick, which is one turn of the event loop.
+      looked = true;
+      setImmediate(() => {
+        looked = false;
+      });
+    }
     return files.isWell(file) ? null : (files.trouble()?.message ?? `the ${file} is lost`);
   };
   const reasons: Readonly<Record<Need, () => string | null>> = {

@@ -81,6 +81,10 @@ interface Entry {
   readonly job: Job;
   readonly unmet: Unmet;
   next_at: number;
+  /** Instant for which `next_at` was last worked out. */
+  planned_at: number;
+  /** True from its tick to the end of the run that this tick began or joined. */
+  ticking: boolean;
   running: Promise<void> | null;
   runs: number;
   failures: number;
@@ -94,6 +98,7 @@ interface Entry {
 /** Creates a schedule without jobs. */
 export function createSchedule({ clock, signal, writing, failed }: ScheduleOptions): Schedule {
   const none = {
+    ticking: false,
     running: null,
     runs: 0,
     failures: 0,
@@ -155,22 +160,42 @@ export function createSchedule({ clock, signal, writing, failed }: ScheduleOptio
   /** Returns whether a job's tick has come. A clock that was set back makes it due sooner, never later. */
   function isDue(entry: Entry): boolean {
     const now = clock.now();
-    entry.next_at = Math.min(entry.next_at, tickAfter(entry.job, now));
+    if (now < entry.planned_at) plan(entry, Math.min(entry.next_at, tickAfter(entry.job, now)));
     return entry.next_at <= now;
   }
 
-  async function tick(entry: Entry): Promise<void> {
-    entry.next_at = tickAfter(entry.job, clock.now());
-    await runOnce(entry);
-    // Ticks that passed meanwhile are skipped.
-    entry.next_at = tickAfter(entry.job, clock.now());
+  function plan(entry: Entry, next_at: number): void {
+    entry.planned_at = clock.now();
+    entry.next_at = next_at;
   }
 
-  async function loop(entry: Entry): Promise<void> {
+  async function tick(entry: Entry): Promise<void> {
+    entry.ticking = true;
+    plan(entry, tickAfter(entry.job, clock.now()));
+    await runOnce(entry);
+    // Ticks that passed meanwhile are skipped.
+    plan(entry, tickAfter(entry.job, clock.now()));
+    entry.ticking = false;
+  }
+
+  /** Begins the ticks of all jobs: with one timer, because an idle process pays for each time that it is woken. */
+  async function loop(): Promise<void> {
+    const ticks = new Set<Promise<void>>();
     while (!signal.aborted) {
-      if (isDue(entry)) await tick(entry);
-      else await clock.sleep(Math.min(entry.next_at - clock.now(), longestSleepMs), signal).catch(unlessAborted);
+      for (const entry of entries) {
+        if (signal.aborted || entry.ticking || !isDue(entry)) continue;
+        const ticked = tick(entry).finally(() => ticks.delete(ticked));
+        ticks.add(ticked);
+      }
+      await clock.sleep(Math.min(nextTick() - clock.now(), longestSleepMs), signal).catch(unlessAborted);
     }
+    await Promise.all(ticks);
+  }
+
+  /** Returns the next tick of any job. One that runs still may have ended by then. */
+  function nextTick(): number {
+    const now = clock.now();
+    return Math.min(...entries.map(({ job, next_at, ticking }) => (ticking ? tickAfter(job, now) : next_at)));
   }
 
   function unlessAborted(error: unknown): void {
@@ -201,12 +226,13 @@ export function createSchedule({ clock, signal, writing, failed }: ScheduleOptio
     add: (jobs, unmet) => {
       for (const job of jobs) {
         if (named(job.name) !== undefined) throw new Error('two jobs have one name');
-        entries.push({ job, unmet, next_at: firstTick(job, clock.now()), ...none });
+        const now = clock.now();
+        entries.push({ job, unmet, next_at: firstTick(job, now), planned_at: now, ...none });
       }
     },
     start: () => {
-      const loops = Promise.all(entries.map(loop));
-      return { [Symbol.asyncDispose]: async () => void (await loops) };
+      const ticking = loop();
+      return { [Symbol.asyncDispose]: () => ticking };
     },
     run: async (name) => {
       const entry = named(name);
@@ -215,8 +241,7 @@ export function createSchedule({ clock, signal, writing, failed }: ScheduleOptio
       await runOnce(entry);
       // The run missed while no daemon ran has been done now, so it is not made up for again.
       const { failure, kept_from } = look(entry);
-      if (failure === null && kept_from === null && 'at' in entry.job)
-        entry.next_at = tickAfter(entry.job, clock.now());
+      if (failure === null && kept_from === null && 'at' in entry.job) plan(entry, tickAfter(entry.job, clock.now()));
       return { ...look(entry), joined };
     },
     list: () => entries.map(look),

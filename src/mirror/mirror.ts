@@ -22,6 +22,7 @@ import { RowRetention } from './rows/retention.ts';
 import { BudgetTable, InterestTable, SiblingReads, SignalTable } from './schedule/budget.ts';
 import { JobTable } from './schedule/jobs.ts';
 import { OfferTable } from './schedule/offers.ts';
+import { nextOfAll } from './schedule/record-reads.ts';
 import { RecordTable } from './schedule/records.ts';
 import { TargetTable } from './schedule/targets.ts';
 import { ShortListTable, WalkTable } from './schedule/walks.ts';
@@ -76,6 +77,24 @@ export class Mirror extends Store<Writes> implements Disposable {
   readonly #noted = this.db.rows(() =>
     query.selectFrom('_mirror').select(['filled_at', 'last_delivery_id', 'last_order_number']),
   );
+  readonly #idleUntil = this.db.values(() =>
+    query
+      .selectFrom('_mirror')
+      .select(nextOfAll().as('at'))
+      .where('filled_at', 'is not', null)
+      .where(({ exists, not, selectFrom }) =>
+        not(exists(selectFrom('_job').select('job_id').where('finished_at', 'is', null))),
+      )
+      .where(({ exists, not, selectFrom }) =>
+        not(
+          exists(
+            selectFrom(selectFrom('_change').select('kind').orderBy('seq', 'desc').limit(1).as('last'))
+              .select('kind')
+              .where('kind', '<>', 'pass_completed'),
+          ),
+        ),
+      ),
+  );
   readonly #lastReadAt = this.db.values(() =>
     query.selectFrom('_record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
   );
@@ -104,6 +123,15 @@ export class Mirror extends Store<Writes> implements Disposable {
 
   filledAt(): number | null {
     return this.#noted.get()?.filled_at ?? null;
+  }
+
+  /**
+   * Returns whether a sync cycle has nothing to read and nothing to end: the mirror is filled, no resync is open, all
+   * changes belong to an ended cycle, and no record is due. One statement, because it is asked each second.
+   */
+  isIdle(now: Instant): boolean {
+    const next = this.#idleUntil.get();
+    return next !== undefined && (next === null || next > now);
   }
 
   /** Notes, once, that every record has been read. */

@@ -87,8 +87,9 @@ export interface SyncCycleOptions {
  * records being read stay due.
  */
 export async function runSyncCycle(sync: Sync, workers: number, options: SyncCycleOptions): Promise<SyncCycleResult> {
-  const result = await new SyncCycle(sync, workers, options).run();
   const { mirror, clock } = sync;
+  if (options.job_id === null && mirror.isIdle(clock.now())) return { stored: 0, changed: 0, failed: 0 };
+  const result = await new SyncCycle(sync, workers, options).run();
   const filled = isFilled(sync);
   if (filled || mirror.schedule.jobs.isAnyOpen())
     mirror.transaction(() => {

@@ -13,6 +13,7 @@ import { followerLines } from './follower.ts';
 import { freshnessLines } from './freshness.ts';
 import { growthLines } from './growth.ts';
 import { httpLines } from './http.ts';
+import { idleLines } from './idle.ts';
 import { longReaderLines } from './long-reader.ts';
 import { type Line, metWord, optionsOf, withTable } from './measure.ts';
 import { readerLines } from './reader.ts';
@@ -29,6 +30,7 @@ import { walkLines } from './walks.ts';
 /** Each by its name: `npm run bench -- reader` runs that one alone, and options after it are its own. */
 const benches: Readonly<Record<string, (args: readonly string[]) => Promise<Line[]>>> = {
   daemon: daemonLines,
+  idle: idleLines,
   scheduling: schedulingLines,
   receiver: receiverLines,
   refusals: refusalLines,

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { asTheUnit } from '../fakes/as-the-unit.ts';
+import { asTheUnit, unitEnvironment } from '../fakes/as-the-unit.ts';
 import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { type RunningCli, startProgram } from '../fakes/run-cli.ts';
@@ -38,7 +38,7 @@ export class Home implements Disposable {
   /** Starts the daemon, and returns when it has said this. */
   async run(config: string, said: string): Promise<RunningCli> {
     const args = [...asTheUnit, this.#cli, '--config', config, 'run'];
-    const env = { ...process.env, CATALOGUED_RECEIVER_SECRET: 'bench'.repeat(8) };
+    const env = { ...process.env, ...unitEnvironment, CATALOGUED_RECEIVER_SECRET: 'bench'.repeat(8) };
     const daemon = startProgram([process.execPath, ...args], { cwd: this.cwd, env });
     await daemon.said(said);
     return daemon;

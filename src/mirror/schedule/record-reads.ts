@@ -79,17 +79,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('due_at')
       .limit(limit),
   );
-  // One look into the index a lane.
-  readonly #next = this.db.values(() =>
-    query
-      .selectFrom(
-        lanes
-          .slice(1)
-          .reduce((all, _, before) => all.unionAll(nextOfLane(before + 1)), nextOfLane(0))
-          .as('next'),
-      )
-      .select(({ fn }) => fn.min('at').as('at')),
-  );
+  readonly #next = this.db.values(nextOfAll);
   readonly #nextOfJob = this.db.values(({ job_id }: Bound<{ job_id: number }>) =>
     query
       .selectFrom('_record')
@@ -326,6 +316,12 @@ type AdaptiveAfter = { product_id: number; edition: string; part: number; limit:
 
 function dueOfLane({ now, lane, limit }: Bound<DueOfLane>) {
   return query.selectFrom('_record').select(facts).where('lane', '=', lane).where('due_at', '<=', now).limit(limit);
+}
+
+/** Selects the instant at which the next record is due: one look into the index a lane. */
+export function nextOfAll() {
+  const each = lanes.slice(1).reduce((all, _, before) => all.unionAll(nextOfLane(before + 1)), nextOfLane(0));
+  return query.selectFrom(each.as('next')).select(({ fn }) => fn.min('at').as('at'));
 }
 
 function nextOfLane(lane: number) {
