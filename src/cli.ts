@@ -45,8 +45,6 @@ async function run(): Promise<void> {
   // Lets the heap grow by a quarter between collections instead of several times over: a fill holds a third less
   // memory.
   v8.setFlagsFromString('--heap-growing-percent=25');
-  // Collects what a fill has left behind while nothing is due.
-  v8.setFlagsFromString('--optimize-for-size');
   // Keeps compiled code between starts, in the temporary directory: `status` answers in half the time.
   module.enableCompileCache?.();
   const { main, commandNamed, report, Stopped } = await import('./commands/main.ts');
