@@ -41,7 +41,7 @@ export function openForWriting(
       db.pragma('trusted_schema = OFF');
       db.pragma('mmap_size = 0');
       // A quarter of what better-sqlite3 is compiled for: a window fits, and the system keeps the other pages.
-      db.pragma('cache_size = -16000');
+      db.pragma('cache_size = -4000');
       db.pragma('journal_size_limit = 67108864');
       db.pragma(`wal_autocheckpoint = ${kind.wal_autocheckpoint}`);
       migrate(db, kind, steps, Number(db.pragma('user_version', { simple: true })));
