@@ -16,11 +16,16 @@ describe('the size of the repository', () => {
 
   it('may fall, and not rise: in the texts, nor in the limits', () => {
     const limits = { src: { lines: 1000, tokens: 9000 } };
-    expect(sizeProblems(limits, { src: { lines: 1000, tokens: 8990 } })).toEqual([]);
-    expect(sizeProblems(limits, { src: { lines: 1001, tokens: 9000 } })).toEqual([
+    const none = { lines: 0, tokens: 0 };
+    expect(sizeProblems(limits, { src: { lines: 1000, tokens: 8990 } }, none)).toEqual([]);
+    // A loan is for all parts together.
+    const more = { src: { lines: 1300, tokens: 9000 }, more: { lines: 200, tokens: 0 } };
+    expect(sizeProblems(limits, more)).toEqual([]);
+    expect(sizeProblems(limits, { ...more, most: { lines: 1, tokens: 0 } })).toHaveLength(3);
+    expect(sizeProblems(limits, { src: { lines: 1001, tokens: 9000 } }, none)).toEqual([
       'src: 1001 lines, and .ci/size.json allows 1000: make something else unnecessary',
     ]);
-    expect(sizeProblems(limits, { src: { lines: 1000, tokens: 9001 }, more: { lines: 1, tokens: 0 } })).toHaveLength(2);
+    expect(sizeProblems(limits, { src: { lines: 1000, tokens: 9001 }, more: { lines: 1, tokens: 0 } }, none)).toHaveLength(2);
     expect(sizeProblems(limits, { src: { lines: 900, tokens: 9000 } })).toEqual([
       'src: 900 lines, and .ci/size.json still allows 1000: npm run size -- --lower',
     ]);

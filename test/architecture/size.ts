@@ -46,18 +46,25 @@ export function sizesOf(files: Iterable<readonly [file: string, text: string]>):
   return sizes;
 }
 
+/** How far all parts together may be above their limits: lent for what makes reads and writes cheaper, and to be paid back. */
+const lent = { lines: 500, tokens: 6500 };
+
 /** Names each figure that is above its limit, and each limit that a landing has left far above what is there. */
-export function sizeProblems(limits: Sizes, now: Sizes): string[] {
-  return Object.entries(now).flatMap(([part, size]) =>
-    (['lines', 'tokens'] as const).flatMap((figure) => {
-      const limit = limits[part]?.[figure] ?? 0;
+export function sizeProblems(limits: Sizes, now: Sizes, loan = lent): string[] {
+  const parts = Object.entries(now);
+  return (['lines', 'tokens'] as const).flatMap((figure) => {
+    const limitOf = (part: string) => limits[part]?.[figure] ?? 0;
+    const above = parts.reduce((sum, [part, size]) => sum + Math.max(0, size[figure] - limitOf(part)), 0);
+    return parts.flatMap(([part, size]) => {
+      const limit = limitOf(part);
       const name = `${part}: ${size[figure]} ${figure}`;
+      if (size[figure] > limit && above <= loan[figure]) return [];
       if (size[figure] > limit) return [`${name}, and .ci/size.json allows ${limit}: make something else unnecessary`];
       if (size[figure] < limit * 0.995)
         return [`${name}, and .ci/size.json still allows ${limit}: npm run size -- --lower`];
       return [];
-    }),
-  );
+    });
+  });
 }
 
 /** Limits that one of the versions of the file had, given from the oldest, lower than a later one has them. */
