@@ -45,8 +45,8 @@ it(
     expect(Number(ask('SELECT count(*) FROM images'))).toBeGreaterThan(20);
     const db = otherWriter(path);
     const days = 15 * 86_400_000;
-    db.exec(`UPDATE _product_read SET images_verified_at = images_verified_at - ${days};
-    UPDATE _text_read SET stale_at = stale_at - ${days}; UPDATE date_window SET stale_at = stale_at - ${days}`);
+    const instants = { _product_read: 'images_verified_at', _text_read: 'stale_at', date_window: 'stale_at' };
+    for (const [of, at] of Object.entries(instants)) db.exec(`UPDATE ${of} SET ${at} = ${at} - ${days}`);
     expect(ask('SELECT count(*) FROM images')).toBe('0');
     expect(ask('SELECT DISTINCT stale FROM products')).toBe('1');
     expect(ask('SELECT DISTINCT stale FROM availability_days')).toBe('1');

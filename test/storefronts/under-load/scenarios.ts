@@ -16,7 +16,7 @@ import { testConfig } from '../../fakes/test-config.ts';
 import { testLog } from '../../fakes/test-log.ts';
 import { testMachine } from '../../fakes/test-machine.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
-import { makeNumberedMirror } from './numbered-mirror.ts';
+import { makeNumberedMirror } from '../../mirror/numbered-mirror.ts';
 import { type ReadersOptions, type Results, startReaders, type Window } from './start-readers.ts';
 
 /*

@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { addDays } from '../../../src/domain/time/dates.ts';
-import { mirrorFile } from '../../../src/mirror/sql/files.ts';
-import { openForWriting } from '../../../src/sqlite/database-file.ts';
-import type { Window } from './start-readers.ts';
+import { addDays } from '../../src/domain/time/dates.ts';
+import { mirrorFile } from '../../src/mirror/sql/files.ts';
+import { openForWriting } from '../../src/sqlite/database-file.ts';
+import type { Window } from '../storefronts/under-load/start-readers.ts';
 
 const daysEach = 10;
 
