@@ -134,17 +134,17 @@ CREATE TABLE slot_day_rebuilt (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
   date TEXT NOT NULL,
-  zero_at INTEGER NOT NULL,
-  ends TEXT,                        -- JSON array: the instant of each time, where clocks change between two of them; else NULL
   rest TEXT NOT NULL,               -- [availability, timezone, extra], as answered of the whole date
   slots TEXT NOT NULL,
+  zero_at INTEGER NOT NULL,
+  ends TEXT,                        -- JSON array: the instant of each time, where clocks change between two of them; else NULL
   PRIMARY KEY (product_id, currency, date)
 ) STRICT;
 -- Dates move one by one, so that what they leave holds the next ones: copied at once, they would leave the file a quarter larger.
 CREATE TEMP TRIGGER slot_day_moved AFTER DELETE ON main.slot_day BEGIN
   INSERT INTO slot_day_rebuilt
-  SELECT old.product_id, old.currency, old.date, COALESCE(p.value ->> 0, 0), CASE WHEN p.value ->> 1 THEN p.value -> 2 END, old.rest,
-    p.value ->> 3
+  SELECT old.product_id, old.currency, old.date, old.rest, p.value ->> 3, COALESCE(p.value ->> 0, 0),
+    CASE WHEN p.value ->> 1 THEN p.value -> 2 END
   FROM json_each(json_array(json((
     SELECT json_array(min(ends_at - 60000 * minute) FILTER (WHERE key = 0),
       min(ends_at - 60000 * minute) <> max(ends_at - 60000 * minute), json_group_array(ends_at ORDER BY key),
