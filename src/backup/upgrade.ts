@@ -5,6 +5,7 @@ import type { Logger } from '../log.ts';
 import { version } from '../package.ts';
 import { noteOf } from '../sqlite/identity.ts';
 import { makeInChild } from './in-child.ts';
+import { removeOld } from './keep.ts';
 import { type BackupOrder, bytesOf, type MadeBackup, unfinishedBytes } from './make.ts';
 import { schemaSteps } from './schema-steps.ts';
 
@@ -44,7 +45,9 @@ export async function backUpBeforeUpgrade(
   };
   log.info({ ...steps, directory: backup.directory }, 'backup before the upgrade begins');
   const made = await followed(order, { clock, watch });
-  log.info({ ...steps, ...made }, 'backup made before the upgrade');
+  // A start that dies during the change makes another one each time it is tried.
+  const removed = removeOld(order.directory, { keep: backup.keep, now: clock.now() });
+  log.info({ ...steps, ...made, removed }, 'backup made before the upgrade');
   await watch.show({ phase: 'change' });
   watch.signal.throwIfAborted();
 }

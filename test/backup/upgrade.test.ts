@@ -103,6 +103,18 @@ describe('before an upgrade', () => {
     ]);
   });
 
+  it('no more backups are kept than configured, however often the upgrade begins', async () => {
+    using test = place();
+    using _ = next.install();
+    const config = configOf(test);
+    const one = { ...config, backup: { ...config.backup, keep: 1 } };
+    await backUp(one).ended;
+    const [first] = backupsIn(test.backups);
+    await backUp(one).ended;
+    expect(backupsIn(test.backups)).toHaveLength(1);
+    expect(backupsIn(test.backups)).not.toEqual([first]);
+  });
+
   it('the backup is followed while the loop turns, and the change is told before it begins', async () => {
     using test = place();
     using _ = next.install();

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { version } from '../../src/package.ts';
-import { compareVersions, type FileKind, oldestSafeOf } from '../../src/sqlite/file-kind.ts';
+import { columnsOf } from '../../src/sqlite/columns.ts';
+import { compareVersions, type FileKind, oldestSafeOf, schemaVersion } from '../../src/sqlite/file-kind.ts';
 
 /**
  * SHA-256 of each step that a release has brought to somebody's files. No line of it is ever edited: a file that has taken a
@@ -59,5 +60,14 @@ describe('a released step of the schema', () => {
     const next = { path: 'mirror/0099-1.9.0.sql', text: '-- Oldest safe version: 1.9.0\n' };
     expect(wrongIn([...steps, next], '1.8.0').concat(wrongIn([...steps, next], '1.9.0'))).toContain(next.path);
     expect(wrongIn([...steps, next], version)).toEqual([]);
+  });
+
+  it.each(kinds)('keeps the order of columns, and adds new ones last, as PostgreSQL does ($name)', (kind) => {
+    const newest = columnsOf(kind, schemaVersion(kind));
+    for (let version = 1; version < schemaVersion(kind); version += 1)
+      for (const [table, columns] of columnsOf(kind, version)) {
+        const now = newest.get(table) ?? new Set();
+        expect([table, ...now]).toEqual([table, ...columns.intersection(now), ...now.difference(columns)]);
+      }
   });
 });

@@ -6,7 +6,7 @@ import type { DayForm } from '../../src/domain/catalogue/availability.ts';
 import { venueInstants } from '../../src/domain/time/venue-clock.ts';
 import { formOf, slotsOf } from '../../src/mirror/catalogue/days.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { openForWriting } from '../../src/sqlite/database-file.ts';
+import { type Database, openForWriting } from '../../src/sqlite/database-file.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const offers = [
@@ -32,25 +32,50 @@ function slotsOfOld([, , slots]: DayForm, begins: (minute: number) => number): s
   return JSON.stringify(slots.map(([time, ...slot]) => [text(time), end(time), ...slot]));
 }
 
-it('the step of 1.1.0 stores each date as this version does', () => {
-  using directory = temporaryDirectory();
-  const path = join(directory.path, 'mirror.db');
-  const steps = join(directory.path, 'steps/');
+/** Makes a mirror of version 1.0.0 without views. */
+function openOld(directory: string): Database {
+  const steps = join(directory, 'steps/');
   cpSync(mirrorFile.migrations, steps, { recursive: true });
   rmSync(join(steps, '0002-1.1.0.sql'));
   const { views: _views, triggers: _triggers, ...tables } = mirrorFile;
-  const old = openForWriting(path, { ...tables, migrations: pathToFileURL(steps) });
-  const insert = old.prepare('INSERT INTO slot_day (product_id, currency, date, rest, slots) VALUES (1, ?, ?, ?, ?)');
+  return openForWriting(join(directory, 'mirror.db'), { ...tables, migrations: pathToFileURL(steps) });
+}
+
+const insertion = 'INSERT INTO slot_day (product_id, currency, date, rest, slots) VALUES (?, ?, ?, ?, ?)';
+
+it('the step of 1.1.0 stores each date as this version does', () => {
+  using directory = temporaryDirectory();
+  const old = openOld(directory.path);
+  const insert = old.prepare(insertion);
   for (const [, date, form] of dates) {
     const begins = venueInstants('Europe/Amsterdam', date);
-    insert.run('EUR', date, slotsOf(form, begins).rest, slotsOfOld(form, begins));
+    insert.run(1, 'EUR', date, slotsOf(form, begins).rest, slotsOfOld(form, begins));
   }
   old.close();
-  const db = openForWriting(path, mirrorFile);
+  const db = openForWriting(join(directory.path, 'mirror.db'), mirrorFile);
   const stored = db.prepare('SELECT zero_at, ends, rest, slots FROM slot_day ORDER BY date').all();
   db.close();
   const inOrder = dates.toSorted(([, one], [, other]) => (one < other ? -1 : 1));
   expect(stored).toEqual(inOrder.map(([, date, form]) => slotsOf(form, venueInstants('Europe/Amsterdam', date))));
+});
+
+it('the step of 1.1.0 leaves a file of many dates about as large as it was', () => {
+  using directory = temporaryDirectory();
+  const old = openOld(directory.path);
+  const [[, date, form]] = dates;
+  const begins = venueInstants('Europe/Amsterdam', date);
+  const insert = old.prepare(insertion);
+  old.transaction(() => {
+    for (let id = 1; id <= 20_000; id += 1)
+      insert.run(id, 'EUR', date, slotsOf(form, begins).rest, slotsOfOld(form, begins));
+  })();
+  const pagesOf = (db: Database) => Number(db.pragma('page_count', { simple: true }));
+  const before = pagesOf(old);
+  old.close();
+  const db = openForWriting(join(directory.path, 'mirror.db'), mirrorFile);
+  expect(db.prepare('SELECT count(*) FROM slot_day').pluck().get()).toBe(20_000);
+  expect(pagesOf(db)).toBeLessThan(1.1 * before);
+  db.close();
 });
 
 it.each(dates)('a date with %s is read as it was stored', (_, date, form) => {
