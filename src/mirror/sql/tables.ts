@@ -65,7 +65,7 @@ export interface Tables {
   _record: { resource: Is['resource']; product_id: number; edition: string; part: number; due_at: Instant; due_reason: Is['due_reason']; fetched_at: Instant | null; changed_at: Instant | null; stale_at: Instant | null; body_hash: string | null; failures: number; failed_at: Instant | null; failure: string | null; job_id: number | null; lane: number; fetched_reason: Is['fetched_reason'] | null; shape: number | null; exposure: number | null; notified_at: Instant | null; told_at: Instant | null; off_sale_at: Instant | null; unanswered_at: Instant | null; shows: Is['shows'] | null; times: number | null };
   _offer: { path: 'experiences' | 'tags' | 'product' | 'checkout_information' | 'variants' | 'subscription' | 'reactivate'; answered_at: Instant | null; refused_at: Instant | null; not_offered_at: Instant | null; asked_at: Instant | null; refusal: 'path' | 'key' };
   _wave: { subject: Is['subject']; state: string };
-  slot_day: { product_id: number; currency: string; date: string; zero_at: Instant; ends: string | null; rest: string; slots: string };
+  slot_day: { product_id: number; currency: string; date: string; rest: string; slots: string; zero_at: Instant; ends: string | null };
   _product_read: { product_id: number; read_at: Instant; images_verified_at: Instant | null; list_place: number | null };
   _text_read: { product_id: number; language: string; checked_at: Instant; stale_at: Instant; list_read_at: Instant | null; detail_read_at: Instant | null; held_at: Instant | null; shown_stale_at: Instant; expired_at: Instant };
   _price_read: { product_id: number; currency: string; checked_at: Instant; stale_at: Instant; held_at: Instant | null; shown_stale_at: Instant; expired_at: Instant };
