@@ -25,7 +25,9 @@ describe('the size of the repository', () => {
     expect(sizeProblems(limits, { src: { lines: 1001, tokens: 9000 } }, none)).toEqual([
       'src: 1001 lines, and .ci/size.json allows 1000: make something else unnecessary',
     ]);
-    expect(sizeProblems(limits, { src: { lines: 1000, tokens: 9001 }, more: { lines: 1, tokens: 0 } }, none)).toHaveLength(2);
+    expect(
+      sizeProblems(limits, { src: { lines: 1000, tokens: 9001 }, more: { lines: 1, tokens: 0 } }, none),
+    ).toHaveLength(2);
     expect(sizeProblems(limits, { src: { lines: 900, tokens: 9000 } })).toEqual([
       'src: 900 lines, and .ci/size.json still allows 1000: npm run size -- --lower',
     ]);
