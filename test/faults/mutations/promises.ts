@@ -243,13 +243,13 @@ const kept: readonly Kept[] = [
     tests: ['mirror/statements', 'storage', 'mirror/opening', 'mirror/next-version', 'mirror/views', 'backup/upgrade'],
     lines: {
       writesTo: {
-        "if (!db.inTransaction) throw new Error('a write outside a transaction');": '',
+        "if (depth === 0 && !db.inTransaction) throw new Error('a write outside a transaction');": '',
         'inTransaction.immediate(work) as Result':
           '(db.inTransaction ? inTransaction.immediate(work) : work()) as Result',
       },
       migrate: {
         "if (db.inTransaction) db.exec('ROLLBACK');": "if (db.inTransaction) db.exec('COMMIT');",
-        'dropForeignViews(db, views);': 'if (version > 1000) dropForeignViews(db, views);',
+        "dropViews(db, missing.length === 0 ? views : '');": "if (missing.length > 0) dropViews(db, '');",
         'replaceViews(db, views);': 'if (version === 0) replaceViews(db, views);',
       },
     },
@@ -261,7 +261,7 @@ const kept: readonly Kept[] = [
       'schema/mirror/views.sql': {
         "CAST(CASE WHEN shut THEN 'not_on_sale' ELSE state END AS TEXT) AS state":
           "CASE WHEN shut THEN 'not_on_sale' ELSE state END AS state",
-        "CAST(json_extract(t.value, '$[0]') AS TEXT) AS time": "json_extract(t.value, '$[0]') AS time",
+        'CAST(o.value ->> 0 AS INTEGER) AS variant_id': 'o.value ->> 0 AS variant_id',
         'CAST(images_verified_at + 1209600000 AS INTEGER) AS expires_at\nFROM image i':
           "unixepoch('now') * 1000 + 1 AS expires_at\nFROM image i",
       },
@@ -457,7 +457,7 @@ const kept: readonly Kept[] = [
     tests: ['mirror/next-version', 'mirror/opening', 'backup/upgrade', 'contract/additive'],
     lines: {
       migrate: { 'replaceViews(db, views);': 'if (views.length === 0) replaceViews(db, views);' },
-      dropViews: { 'if (!kept.has(name))': 'if (kept.has(name))' },
+      dropViews: { 'if (!names.has(name))': 'if (kept.has(name))' },
       refuseUnusable: { 'if (backups.length > 0)': 'if (backups.length < 0)' },
     },
   },
