@@ -177,15 +177,21 @@ export function slotsOf([availability, zone, slots, extra]: DayForm, begins: (mi
 
 /** Returns slots as JSON: a time as the minute of its end, and instead of equal offers the place of the first slot with them. */
 function packed(slots: DayForm[2]): string {
-  const places = new Map<string, number>();
-  const texts = slots.map(([time, availability, offers, extra], place) => {
-    const its = JSON.stringify(offers);
-    const earlier = places.get(its);
-    if (earlier === undefined) places.set(its, place);
-    const rest = extra === undefined ? '' : `,${JSON.stringify(extra)}`;
-    return `[${typeof time === 'number' ? endOf(time) : JSON.stringify(time)},${availability},${earlier ?? its}${rest}]`;
-  });
-  return `[${texts.join()}]`;
+  return JSON.stringify(
+    slots.map(([time, availability, offers, ...extra], place) => {
+      const first = slots.findIndex(([, , each], index) => index === place || areEqual(each, offers));
+      const end = typeof time === 'number' ? endOf(time) : time;
+      return [end, availability, first === place ? offers : first, ...extra];
+    }),
+  );
+}
+
+/** Compares values that JSON can have. */
+function areEqual(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (!Array.isArray(one) || !Array.isArray(other))
+    return typeof one === 'object' && JSON.stringify(one) === JSON.stringify(other);
+  return one.length === other.length && one.every((each, index) => areEqual(each, other[index]));
 }
 
 type Packed = [time: number | string, availability: number | null, offers: unknown, ...extra: unknown[]];
