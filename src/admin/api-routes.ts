@@ -8,7 +8,6 @@ import { type Answering, type Answers, type OperationName, operations } from './
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';
 import type { InterfaceRoom } from './listening.ts';
 import { checkRoute, orderRoute } from './orders-and-checks.ts';
-import { probeRoute } from './probe.ts';
 import { type MirrorReads, readRoute, UnsentAnswers } from './read-route.ts';
 import { badRequest, readRequest } from './request.ts';
 import { type RowCopy, rowCopyRoute } from './rows.ts';
@@ -128,4 +127,20 @@ function statusOf({ code }: CataloguedError): number {
   if (code === 'cursor-too-old' || code === 'feed-changed' || code === 'rows-begun-anew') return 410;
   if (code === 'unknown-job' || code === 'unknown-condition' || code === 'rows-not-published') return 404;
   return isWriteRefusal(code) || laterCodes.has(code) ? 503 : 400;
+}
+
+/** Adds `POST /v1/probe`. Only one probe runs at a time, and it ends when the client disconnects. */
+function probeRoute(app: FastifyInstance, probe: Answering<'POST /v1/probe'>): void {
+  let running = false;
+  app.post('/v1/probe', async (request, reply) => {
+    if (running) return reply.code(409).send({ error: 'probing', message: 'a probe is under way' });
+    running = true;
+    const gone = new AbortController();
+    request.raw.socket.once('close', () => gone.abort(new Error('the client has gone')));
+    try {
+      return await probe({ path: undefined, query: undefined, body: undefined }, gone.signal);
+    } finally {
+      running = false;
+    }
+  });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
+import { caller, checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
 import type { Operation } from './api/operation.ts';
 import { type ReadOperation, reads } from './api/reads.ts';
@@ -20,7 +20,6 @@ import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } fr
 import { rows, rowsAsked } from './api/rows.ts';
 import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
 import { searchFound, searchQuestion } from './api/search.ts';
-import { seenCounted, seenReport } from './api/seen.ts';
 import { status } from './api/status.ts';
 import {
   applications,
@@ -33,6 +32,36 @@ import {
   replayed,
   subscriptionList,
 } from './api/subscriptions.ts';
+import { calendarDate, count, id, notObject, strict, whole } from './api/values.ts';
+
+const most = { products: 500, count: 10_000 } as const;
+
+const seenProduct = strict(
+  {
+    product_id: id,
+    date: calendarDate.nullable().default(null).meta({ description: 'the date looked at; null: none in particular' }),
+    count: whole(1, most.count, `a number of views from 1 to ${most.count}`).default(1),
+  },
+  '{"product_id": …, "date": …, "count": …}',
+);
+
+const seenReport = strict(
+  {
+    seen: z
+      .array(seenProduct, `a list of one to ${most.products}`)
+      .min(1, `a list of one to ${most.products}`)
+      .max(most.products, `a list of one to ${most.products}`),
+    caller,
+  },
+  notObject,
+);
+
+const seenCounted = z.object({
+  counted: count.meta({ description: 'number of views' }),
+  ignored: count.meta({
+    description: 'views of products that are not mirrored, and of callers that told more than 30 times in a minute',
+  }),
+});
 
 /*
  * The HTTP API under /v1 as one value. Routes validate requests by it, the daemon's answers and the

@@ -1,13 +1,79 @@
+import { conditionCodes } from '../domain/conditions/table.ts';
 import { subjectNames } from '../domain/evidence/claims.ts';
 import { isOpen } from '../domain/evidence/hold.ts';
 import type { Freshness } from '../mirror/status/status.ts';
 import { verdictOf } from '../status/verdict.ts';
-import { conditionFamilies } from './condition-families.ts';
-import { databaseFamilies } from './database-families.ts';
 import type { Labels } from './exposition.ts';
 import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
-import { processFamilies } from './process-families.ts';
 import { truthFamilies } from './truth-families.ts';
+
+/** The metrics about conditions, in the order of their table. */
+const conditionFamilies: readonly MeasuredFamily[] = [
+  gauge(
+    'catalogued_condition',
+    'Is 1 while a condition holds and is no consequence of another one, else 0.',
+    ({ status: { conditions } }) => {
+      const held = new Set(conditions.map(({ code }) => code));
+      return conditionCodes.map((code) => ({ labels: { code }, value: bit(held.has(code)) }));
+    },
+  ),
+  gauge(
+    'catalogued_condition_acknowledged',
+    'Of the conditions that hold: is 1 if a person has acknowledged it, else 0.',
+    ({ status }) =>
+      status.conditions.map(({ code, acknowledged }) => ({ labels: { code }, value: bit(acknowledged !== null) })),
+  ),
+  gauge(
+    'catalogued_alarm',
+    'Is 1 while a condition holds, also as a consequence of another one, else 0; catalogued_condition says more.',
+    ({ status: { conditions } }) => {
+      const held = new Set(conditions.flatMap(({ code, explains }) => [code, ...explains]));
+      return conditionCodes.map((kind) => ({ labels: { kind }, value: bit(held.has(kind)) }));
+    },
+  ),
+];
+
+/** The metrics about the process, with the names that Prometheus' own clients use. */
+const processFamilies: readonly MeasuredFamily[] = [
+  gauge('process_start_time_seconds', 'Start time of the daemon.', ({ process }) => one(process.started_at / 1000)),
+  counter('process_cpu_seconds_total', 'Processor time, user and system.', ({ process }) => one(process.cpu_seconds)),
+  gauge('process_resident_memory_bytes', 'Resident memory.', ({ process }) => one(process.resident_bytes)),
+  gauge('nodejs_heap_size_used_bytes', 'Memory of the heap in use.', ({ process }) => one(process.heap_bytes)),
+  gauge(
+    'nodejs_eventloop_lag_p99_seconds',
+    'Delay of the event loop since the last scrape, 99th percentile.',
+    ({ process }) => one(process.loop_delay_p99_seconds),
+  ),
+  gauge(
+    'nodejs_eventloop_lag_max_seconds',
+    'The longest delay of the event loop since the last scrape.',
+    ({ process }) => one(process.loop_delay_max_seconds),
+  ),
+];
+
+/** The metrics about publishing into a database and its leader; without samples if no database is configured. */
+const databaseFamilies: readonly MeasuredFamily[] = [
+  gauge('catalogued_published_state', 'The last state that was published into the database.', ({ status }) =>
+    one(status.database?.state ?? null),
+  ),
+  gauge(
+    'catalogued_published_lag_seconds',
+    'How old what is published is; 0 if nothing has changed since.',
+    ({ status }) => one(seconds(status.database?.lag_ms ?? null)),
+  ),
+  gauge('catalogued_leader', 'Is 1 for the instance that leads.', ({ status: { database } }) =>
+    some({ instance: database?.leads?.name ?? '' }, database?.leads == null ? null : 1),
+  ),
+  gauge('catalogued_term', 'Term of the instance that leads.', ({ status }) =>
+    one(status.database?.leads?.term ?? null),
+  ),
+  gauge('catalogued_standbys', 'Instances that stand by.', ({ status }) => one(status.database?.standbys ?? null)),
+  gauge(
+    'catalogued_database_oldest_transaction_seconds',
+    'How long a transaction has been keeping rows of the database from being removed.',
+    ({ status }) => one(seconds(status.database?.vacuum_held_ms ?? null)),
+  ),
+];
 
 /**
  * The metrics of `/metrics`, all computed from the status. Instants are in seconds, so an age is `time() - x`. Labels
