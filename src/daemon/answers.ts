@@ -1,6 +1,12 @@
+import { rmSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Answer } from '../admin/api.ts';
 import { formTokens } from '../admin/page/form-token.ts';
+import { listedAtMost, memoryMs, type PageMemory } from '../admin/page/memory.ts';
+import type { ProductView } from '../admin/page/product.ts';
 import { processFigures } from '../admin/process-figures.ts';
+import type { RowCopy } from '../admin/rows.ts';
 import type { AdminOptions } from '../admin/server.ts';
 import { instant, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -14,14 +20,16 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { short } from '../format.ts';
 import { ShownReads } from '../mirror/catalogue/product-reads.ts';
-import { ChangeFeed } from '../mirror/changes/changes.ts';
+import { ChangeFeed, type FeedChange } from '../mirror/changes/changes.ts';
 import { ShownFacts } from '../mirror/reading.ts';
 import { RowPages } from '../mirror/rows/pages.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
+import { copyInChild } from '../snapshot/snapshot.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
 import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
+import type { Sync } from '../sync/records/context.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { costOfResync, countListed, type ResyncRequest, requestResync } from '../sync/records/resync.ts';
 import { explainProduct } from '../sync/reports/explain.ts';
@@ -29,15 +37,32 @@ import { explainDate } from '../sync/reports/explain-date.ts';
 import { makePlan } from '../sync/reports/plan.ts';
 import { listSubscriptions } from '../sync/subscriptions/declared.ts';
 import type { Daemon } from './context.ts';
-import { pageMemory } from './page-memory.ts';
+import type { Mirroring } from './mirroring.ts';
 import { probeThrough } from './probing.ts';
-import { productView } from './product-view.ts';
 import { encoded, KeptAnswers } from './reading/kept-answers.ts';
 import { ReaderThread } from './reading/thread.ts';
-import { rowCopies } from './row-copy.ts';
 import { hostsOf } from './sharing/hosts.ts';
 import { noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
+
+/** The most dates that people are shown: two weeks in two currencies. */
+const datesAtMost = 28;
+
+/** Reads the data that the page shows about a product; null: it is not mirrored. */
+function productView(
+  sync: Sync,
+  { feed, shown }: { readonly feed: ChangeFeed; readonly shown: ShownReads },
+  product_id: number,
+): ProductView | null {
+  const explanation = explainProduct(sync, product_id);
+  if (explanation === null) return null;
+  return {
+    explanation,
+    days: shown.days(product_id, explanation.today, datesAtMost),
+    images: shown.images(product_id),
+    changes: feed.newestOf(product_id, listedAtMost),
+  };
+}
 
 /** The answers of the admin interface, for all its listeners. */
 export type AdminAnswers = Omit<AdminOptions, 'listen' | 'token' | 'room'>;
@@ -249,4 +274,57 @@ function doesNotHold(code: string, held: readonly HeldCondition[]): never {
     `the condition ${JSON.stringify(short(code, 40))} is not shown now; ${named === '' ? 'none is shown' : `these are shown: ${named}`}`,
     { exitCode: exitCodes.usage, hint: 'see the conditions: catalogued status' },
   );
+}
+
+/** Reads the data that the page shows in addition to the status. Leaves out data of a file that is lost or damaged. */
+function pageMemory(
+  { mirror, inbox, files, sync }: Mirroring,
+  { feed, started_at }: { readonly feed: ChangeFeed; readonly started_at: number },
+): PageMemory {
+  const [mirrored, received] = [files.isWell('mirror'), files.isWell('inbox')];
+  const { conditions, deliveries } = inbox;
+  const from = instant(sync.clock.now() - memoryMs);
+  const titleOf = ({ product_id }: FeedChange) => mirror.catalogue.products.shown(product_id)?.title ?? null;
+  return {
+    started_at,
+    conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips(from) } : null,
+    resyncs: mirrored ? mirror.schedule.jobs.unfinished() : [],
+    changes: mirrored ? feed.newest(listedAtMost).map((change) => ({ ...change, title: titleOf(change) })) : [],
+    deliveries: received ? deliveries.list({ since: null, state: null, limit: listedAtMost }) : [],
+  };
+}
+
+/**
+ * Returns a function that makes copies with which followers begin, in a separate process, one at a time. A second
+ * request meanwhile is refused (503). The copy's name is removed before it is sent, so that nothing is left of it even
+ * if the daemon is killed. `refuse` throws if no rows are published; if `made` rejects, the copy is not sent.
+ */
+function rowCopies(
+  { mirror, config, sync: { clock }, stopping }: Daemon,
+  refuse: () => void,
+  made: () => Promise<void> | undefined,
+): () => Promise<RowCopy> {
+  let under_way = false;
+  return async () => {
+    refuse();
+    if (under_way) throw busy();
+    under_way = true;
+    const path = join(config.mirror.state_dir, 'follow.db');
+    try {
+      const published_at = clock.now();
+      const { bytes } = await copyInChild(mirror.path, path, stopping);
+      await made();
+      return { file: await open(path, 'r'), bytes, published_at };
+    } finally {
+      rmSync(path, { force: true });
+      under_way = false;
+    }
+  };
+}
+
+function busy(): CataloguedError {
+  return new CataloguedError('copy-under-way', 'a copy is being made for another follower', {
+    exitCode: exitCodes.retryLater,
+    hint: 'ask again in a few seconds',
+  });
 }

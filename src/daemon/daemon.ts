@@ -8,19 +8,23 @@ import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import type { CataloguedError } from '../errors.ts';
 import { counted } from '../format.ts';
 import { Attempts } from '../mirror/status/outcomes.ts';
+import { version } from '../package.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { whyWaiting } from '../status/daemon-status.ts';
 import { statusLine } from '../status/status-line.ts';
 import { CheckDesk } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
+import { imageDirectory } from '../sync/images/directory.ts';
+import { ImageFiles } from '../sync/images/files.ts';
+import { imageRoom } from '../sync/images/room.ts';
 import { auditsOf } from '../sync/truth/audits.ts';
+import { createImageHost } from '../upstream/image-host.ts';
 import { answersOf, noReload, type Reload } from './answers.ts';
 import { DoubtedService } from './conditions/doubts.ts';
 import { ConditionWatch } from './conditions/watch.ts';
 import type { Daemon } from './context.ts';
 import { FileFailures } from './files.ts';
 import { fruitlessSearches } from './fruitless.ts';
-import { keepImageFiles } from './images.ts';
 import { jobsOf } from './jobs.ts';
 import type { Machine } from './machine.ts';
 import { type Mirroring, openMirroring } from './mirroring.ts';
@@ -31,6 +35,32 @@ import { startReceiving } from './receiving.ts';
 import { createSchedule, type Job } from './schedule.ts';
 import type { Sharing } from './sharing/sharing.ts';
 import { type MirrorCounts, mirrorCounts, statusSource } from './status-source.ts';
+
+const imageDeadlineMs = 120_000;
+/** Larger than any image made for a page: a limit for a mistaken or hostile host. */
+const mostImageBytes = 20 * 1024 ** 2;
+
+/** Connects the client of the image host. It has no access to the service's key, limiter or budget. */
+function keepImageFiles(stack: AsyncDisposableStack, { machine, config, sync }: Mirroring): ImageFiles {
+  const { files, directory, sizes, hosts, disk } = config.images;
+  const { addresses, requests_per_second, at_once } = machine.network.imageHost;
+  const host = stack.use(
+    createImageHost({
+      reach: { hosts, addresses },
+      user_agent: `catalogued/${version}`,
+      max_bytes: mostImageBytes,
+      deadline_ms: imageDeadlineMs,
+      requests_per_second,
+      concurrency: 4,
+      clock: sync.clock,
+    }),
+  );
+  return new ImageFiles(
+    sync,
+    imageDirectory(directory, sync.entropy),
+    files ? { sizes, disk, host, room: imageRoom(sync.mirror, disk), at_once } : null,
+  );
+}
 
 /** A running daemon or instance. Disposing drains it: no new calls, running ones aborted, files closed, locks released. */
 export interface Running extends AsyncDisposable {

@@ -7,16 +7,36 @@ import { orSyncFailed } from '../sqlite/failed-sync.ts';
 import { type FileStanding, watchNames } from '../sqlite/identity.ts';
 import { healInstants } from '../sqlite/instants.ts';
 import { withinQuota } from '../sqlite/quota.ts';
-import { type Bound, readsOf, Store, type Writes, writesTo } from '../sqlite/statements.ts';
+import { type Bound, pick, readsOf, Store, type Writes, writesTo } from '../sqlite/statements.ts';
 import { CallbackAddresses, type MasterSecret } from './addresses.ts';
 import { ConditionPeriods } from './conditions.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryReads } from './delivery-reads.ts';
 import { diskInode, FeedLedger, type InodeOf } from './feed-ledger.ts';
-import { MachineClockTable } from './machine-clock.ts';
 import { ToldOrders } from './orders.ts';
 import { Searches, SearchReads } from './searches.ts';
-import { inboxInstants, query } from './tables.ts';
+import { type InboxTables, inboxInstants, query } from './tables.ts';
+
+/** The state of the machine's clock as an earlier process believed it. */
+type StoredAnchor = Readonly<Omit<InboxTables['machine_clock'], 'clock_id'>>;
+
+const clockColumns = ['boot_id', 'booted_at', 'confirmed', 'doubted_at'] as const;
+
+class MachineClockTable extends Store<Writes> {
+  readonly #read = this.db.rows(() => query.selectFrom('machine_clock').select(clockColumns));
+  readonly #write = this.db.change((anchor: Bound<StoredAnchor>) =>
+    query.replaceInto('machine_clock').values({ clock_id: 1, ...pick(anchor, clockColumns) }),
+  );
+
+  /** Null: nothing is stored yet. */
+  anchor(): StoredAnchor | null {
+    return this.#read.get() ?? null;
+  }
+
+  save(anchor: StoredAnchor): void {
+    this.db.transaction(() => this.#write.run(anchor));
+  }
+}
 
 /** inbox.db: `CATI`. It belongs to the daemon alone and stays in the state directory, which storefronts cannot enter. */
 export const inboxFile: FileKind = {

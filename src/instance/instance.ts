@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { type Instant, newId } from '../clock.ts';
+import { type Clock, type Instant, newId } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import { type Running, type StartOptions, startDaemon } from '../daemon/daemon.ts';
@@ -12,7 +12,7 @@ import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.
 import { isAway } from '../database/errors.ts';
 import { fingerprintOf, joinInstances } from '../database/instances.ts';
 import { type Leader, type Leadership, type Lease, leaseIn } from '../database/lease.ts';
-import { leaseTimes } from '../domain/leadership/lease.ts';
+import { leaseTimes, unwritableMs } from '../domain/leadership/lease.ts';
 import { inboxSays } from '../files/pair.ts';
 import { SourceAway } from '../follow/source.ts';
 import { openInbox } from '../inbox/inbox.ts';
@@ -20,7 +20,30 @@ import { keepListeners, type OpenListener } from '../kept-listener.ts';
 import { foreignPair } from '../mirror/claim.ts';
 import { type PublishedMirror, publishedMirror, type TakenOver } from './published.ts';
 import { type Standby, startStandby } from './standby.ts';
-import { hasToResign } from './unwritable.ts';
+
+const lookEveryMs = 1000;
+
+/**
+ * Resolves with true when a leader has to resign: its files could not be written for 30 seconds, and another instance
+ * stands by with an equal mirror. Resolves with false when the signal aborts.
+ */
+async function hasToResign(
+  daemon: Running,
+  leadership: Leadership,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let since: number | null = null;
+  while (!signal.aborted) {
+    const now = clock.monotonic();
+    since = daemon.writeTrouble() === null ? null : (since ?? now);
+    // If the database is unreachable, the term ends by itself.
+    if (since !== null && now - since >= unwritableMs && (await leadership.hasWarmStandby().catch(() => false)))
+      return true;
+    await clock.sleep(lookEveryMs, signal).catch(() => undefined);
+  }
+  return false;
+}
 
 /** Starts a daemon, or one of several instances, which leads or stands by, according to the configuration. */
 export async function startInstance(machine: Machine, loaded: LoadedConfig, options: StartOptions): Promise<Running> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RefusalLog } from '../../src/inbox/refusal-log.ts';
+import { RefusalLog } from '../../src/inbox/receiver.ts';
 import { testLog } from '../fakes/test-log.ts';
 
 const minute = 60_000;
