@@ -1,19 +1,20 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { budget } from './budget.ts';
+import { changeTypes } from '../domain/push/subscription.ts';
 import { cadence, categories } from './cadence.ts';
-import { instance } from './instances.ts';
 import { isSamePlace, realPath } from './real-path.ts';
 import { service } from './service.ts';
-import { subscriptions } from './subscriptions.ts';
 import { duration, optionalDuration, size } from './units.ts';
 import {
   address,
   always,
+  alwaysOfList,
   areDistinct,
   cronPattern,
+  eachOnce,
   flag,
   hostNames,
+  ids,
   mediaType,
   networks,
   oneOf,
@@ -25,10 +26,98 @@ import {
   publicKey,
   schemaName,
   section,
+  share,
   text,
   whole,
   zone,
 } from './values.ts';
+
+const subscriptionId = 'expected letters, digits, dots and dashes, at most 100';
+const entities = 'expected mirrored, or a list of ids';
+const subscription = z
+  .strictObject(
+    {
+      id: z
+        .string({ error: subscriptionId })
+        .regex(/^[\w.-]{1,100}$/, { error: subscriptionId })
+        .describe('A name of your choice.'),
+      type: oneOf(['product_ids', 'experience_ids', 'products_i_sell']),
+      entities: z
+        .union([z.literal('mirrored'), ids().min(1, { error: entities })], { error: entities })
+        .optional()
+        .describe('Whose changes: every product or experience in the mirror, or these ids. Not with products_i_sell.'),
+      categories: z
+        .array(plainText(), { error: 'expected a list of names of categories' })
+        .min(1, { error: 'expected at least one category' })
+        .refine(areDistinct, { error: 'expected each category once' })
+        .optional()
+        .describe('With entities: mirrored, only products of these categories.'),
+      city_ids: ids()
+        .min(1, { error: 'expected at least one id' })
+        .optional()
+        .describe('Only products in these cities.'),
+      country_ids: ids()
+        .min(1, { error: 'expected at least one id' })
+        .optional()
+        .describe('Only products in these countries.'),
+      change_types: z
+        .array(oneOf(changeTypes), { error: 'expected a list of change types' })
+        .min(1, { error: `expected at least one of ${changeTypes.join(', ')}` })
+        .refine(areDistinct, { error: 'expected each change type once' })
+        .default([...changeTypes]),
+    },
+    { error: 'expected keys and values' },
+  )
+  .superRefine(({ type, entities, ...subscription }, context) => {
+    const refuse = (message: string, key = 'entities') => context.addIssue({ code: 'custom', path: [key], message });
+    // Specification §2: required for two of the types, not to be provided for the third.
+    if (type === 'products_i_sell' && entities !== undefined)
+      refuse('is not allowed with products_i_sell, where the service keeps the list; expected none');
+    if ((type === 'product_ids' || type === 'experience_ids') && entities === undefined)
+      refuse(`is required with ${type}; expected mirrored, or a list of ids`);
+    for (const key of ['categories', 'city_ids', 'country_ids'] as const)
+      if (subscription[key] !== undefined && entities !== 'mirrored')
+        refuse('narrows what is mirrored; expected it with entities: mirrored only', key);
+  }, always);
+
+/** The subscriptions that are declared. */
+const subscriptions = z
+  .array(subscription, { error: 'expected a list of subscriptions' })
+  .superRefine(eachOnce('id'), alwaysOfList)
+  .default([]);
+
+const advertise = 'expected an address like https://host-a.example.com:8490';
+
+/** `instance`: what sets this instance apart from others that share its database. */
+const instance = section({
+  name: plainText()
+    .nullable()
+    .default(null)
+    .describe('What it is called where instances are told apart; null: the name of its host.'),
+  advertise: z
+    .url({ protocol: /^https?$/, hostname: /./, error: advertise })
+    .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${advertise}` })
+    .nullable()
+    .default(null)
+    .describe('Where the others reach its admin interface; null: no other instance shares the database.'),
+}).describe('One of several instances: one calls the service, the others stand by.');
+
+/** `budget`: how many calls the service may be sent. */
+const budget = section({
+  requests_per_second: z
+    .number({ error: 'expected a number of calls a second' })
+    .positive({ error: 'expected more than 0 calls a second' })
+    .max(100_000, { error: 'expected at most 100000 calls a second' })
+    .default(10)
+    .describe('The ceiling; the rate below it is learned.'),
+  concurrency: whole(4, 1, 64).describe('Most calls in flight at once.'),
+  share: share(0.25).describe(
+    'Idle calls go into extra availability reads up to this share of the learned rate; 0: none.',
+  ),
+  audit: share(0.01).describe(
+    'Share of all calls that read a random record at a random time, to measure how much is true; 0: none.',
+  ),
+}).describe('How many calls the service may be sent.');
 
 /*
  * The configuration, key by key. What is written here is also schema/config.schema.json and, with its

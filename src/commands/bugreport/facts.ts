@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
 import { arch, platform, release, totalmem } from 'node:os';
 import type { Clock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
@@ -10,12 +11,101 @@ import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { readStatus } from '../../mirror/status/status.ts';
 import { manifest, version } from '../../package.ts';
 import { sqliteVersion } from '../../sqlite/database-file.ts';
+import { type Database, openReadOnly } from '../../sqlite/read-only.ts';
 import { explainProduct } from '../../sync/reports/explain.ts';
 import { everything, settings } from '../config.ts';
 import { askDaemon } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { failingRows, fileFacts, productRows } from './files.ts';
-import { lastLines } from './log.ts';
+
+const logLines = 500;
+/** A journal that hangs must not hang the report. */
+const journalPatienceMs = 10_000;
+
+/** Returns the last lines of the log in a file, or of the journal where it has any of the unit's. */
+function lastLines(file: string | null): string {
+  const text = file === null ? journal() : readFileSync(file, 'utf8');
+  return text.trimEnd().split('\n').slice(-logLines).join('\n');
+}
+
+function journal(): string {
+  const options = ['--quiet', '--no-pager', '--output', 'cat', '--lines', String(logLines)];
+  const found = execFileSync(
+    'journalctl',
+    [...options, '--unit', 'catalogued.service', '--unit', 'catalogued@*.service'],
+    {
+      encoding: 'utf8',
+      timeout: journalPatienceMs,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  );
+  return found === '' ? 'The journal has no lines of the unit that this user can see. Pass a file with --log.' : found;
+}
+
+/** The most rows of one table: enough to see what they have in common. */
+const mostRows = 200;
+
+/** Returns what a database file is, whatever is wrong with it: its schema, and how many rows each table has. */
+function fileFacts(path: string): Record<string, unknown> {
+  return opened(path, (db) => ({
+    path,
+    bytes: statSync(path).size,
+    schema_version: db.pragma('user_version', { simple: true }),
+    rows: Object.fromEntries(
+      tablesOf(db).map((name) => [name, db.prepare(`SELECT count(*) FROM "${name}"`).pluck().get()]),
+    ),
+    schema: db.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name').pluck().all(),
+  }));
+}
+
+/** Returns what fails, of every table that counts failures. */
+function failingRows(path: string): Record<string, unknown[]> {
+  return opened(path, (db) => {
+    const counting = tablesOf(db).filter((name) => columnsOf(db, name).includes('failures'));
+    return Object.fromEntries(
+      counting.map((name) => [
+        name,
+        db.prepare(`SELECT * FROM "${name}" WHERE failures > 0 ORDER BY failures DESC LIMIT ${mostRows}`).all(),
+      ]),
+    );
+  });
+}
+
+/** Views that show one product: the last accepted answer of each, with the service's own document where there is one. */
+const shown = ['products', 'checkout_information', 'variants', 'images', 'availability_days', 'timeslots'] as const;
+
+function productRows(path: string, product_id: number): Record<string, unknown[]> {
+  return opened(path, (db) => {
+    const views = shown.filter((name) => columnsOf(db, name).includes('product_id'));
+    return Object.fromEntries(
+      views.map((name) => [
+        name,
+        db.prepare(`SELECT * FROM "${name}" WHERE product_id = ? LIMIT ${mostRows}`).all(product_id),
+      ]),
+    );
+  });
+}
+
+function opened<Result>(path: string, read: (db: Database) => Result): Result {
+  const db = openReadOnly(path);
+  try {
+    return read(db);
+  } finally {
+    db.close();
+  }
+}
+
+function tablesOf(db: Database): string[] {
+  return db
+    .prepare<[], string>(
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+    )
+    .pluck()
+    .all();
+}
+
+function columnsOf(db: Database, table: string): string[] {
+  return db.prepare<[string], string>('SELECT name FROM pragma_table_info(?)').pluck().all(table);
+}
 
 /** Subject of a report, beside the installation. */
 export interface ReportSubject {

@@ -1,21 +1,74 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { contentPolicy, framed } from '../../admin/page/document.ts';
+import { type Html, html } from '../../admin/page/html.ts';
+import { tableOf } from '../../admin/page/tables.ts';
 import { instant, systemClock } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { fewestSearches } from '../../domain/search/fruitless.ts';
 import { countsOf, type FruitlessSearch, type WeekReport, weekReport } from '../../domain/week/report.ts';
 import { daysOf, lastSevenDays, type Week, weekBefore, weekNamed } from '../../domain/week/week.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
+import { printable, short } from '../../format.ts';
 import { openInboxForReading } from '../../inbox/inbox.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { WeekReads } from '../../mirror/status/week.ts';
 import { readsOf } from '../../sqlite/statements.ts';
 import { configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { widthOf } from '../terminal/table.ts';
-import { reportPage } from './page.ts';
-import { reportText } from './text.ts';
+import { table, widthOf } from '../terminal/table.ts';
+import { type Figure, figuresOf } from './figures.ts';
+import { daysText, partsOf, type ReportPart, type ReportTable, unknownText } from './parts.ts';
+
+/** The most characters of a cell: what a stranger wrote may be a megabyte. */
+const longestCell = 300;
+
+/** Returns the report as one document that needs nothing else: the style of the operator's page, no script, nothing loaded. */
+function reportPage(report: WeekReport): string {
+  const { week, at, mirror, written_by } = report;
+  const unknown = unknownText(report);
+  return framed({
+    title: `The week of the catalogue, ${week.name}`,
+    name: html`catalogued`,
+    about: html`<code>${mirror}</code>`,
+    now: at,
+    // A file has no headers: its policy stands in it.
+    head: html`<meta http-equiv="Content-Security-Policy" content="${[...contentPolicy, "form-action 'none'"].join('; ')}">`,
+    main: html`<section class="wide"><h1>The week of the catalogue</h1>
+<p>${week.name}: ${daysText(week)}</p>${unknown === null ? null : html`<p class="soft">${unknown}</p>`}</section>
+<section class="wide" aria-label="Key figures"><dl class="figures">${figuresOf(report).map(figurePart)}</dl></section>
+${partsOf(report).map(sectionOf)}`,
+    footer: html`${written_by} · catalogued report --week`,
+  });
+}
+
+function figurePart({ name, value, before, more }: Figure): Html {
+  const compared = before === null ? null : html`<small>week before: ${before}</small>`;
+  return html`<div><dt>${name}</dt><dd>${value}${compared}<small>${more}</small></dd></div>
+`;
+}
+
+function sectionOf({ title, says, tables }: ReportPart): Html {
+  return html`<section class="wide"><h2>${title}</h2>
+${says.map((each) => html`<p>${each}</p>\n`)}${tables.map(tablePart)}</section>
+`;
+}
+
+/** A product's title names its row, with the number below. */
+function tablePart({ caption, headings, rows }: ReportTable): Html {
+  const cell = (index: number) => (row: readonly string[]) => short(row[index] ?? '', longestCell);
+  const isNumber = (index: number) => rows.every((row) => /^[+-]?[\d,.]+( %| [A-Z]{3})?$/.test(row[index] ?? ''));
+  const columns = headings.map((heading, index) => ({
+    heading,
+    kind: index > 0 && isNumber(index) ? ('number' as const) : ('text' as const),
+    cell: cell(index),
+  }));
+  const [number, title, ...others] = columns;
+  if (number?.heading !== 'product' || title === undefined) return tableOf(caption, columns, rows);
+  const product = (row: readonly string[]) => html`${title.cell(row)} <code>${number.cell(row)}</code>`;
+  return tableOf<readonly string[]>(caption, [{ heading: 'product', cell: product }, ...others], rows);
+}
 
 interface Options {
   readonly week?: Week | true;
@@ -98,4 +151,35 @@ function writePage(path: string, page: string): void {
       cause: error,
     });
   }
+}
+
+/** Returns the report for a terminal or a mail. */
+function reportText(report: WeekReport, width: number): string {
+  const { week, mirror } = report;
+  const figures = figuresOf(report).map(({ name, value, before, more }) => [
+    name,
+    value,
+    before === null ? '' : `(week before ${before})`,
+    more,
+  ]);
+  const names = Math.max(...figures.map(([name = '']) => name.length));
+  const values = Math.max(...figures.map(([, value = '']) => value.length));
+  const befores = Math.max(...figures.map(([, , before = '']) => before.length));
+  const unknown = unknownText(report);
+  const parts = partsOf(report).flatMap(({ title, says, tables }) => [
+    '',
+    title,
+    ...says,
+    ...tables.flatMap(({ caption, headings, rows }) => ['', `${caption}:`, table(headings, rows, width)]),
+  ]);
+  return `${[
+    `The week of the catalogue: ${week.name}, ${daysText(week)}`,
+    `Mirror ${printable(mirror)}`,
+    ...(unknown === null ? [] : [unknown]),
+    '',
+    ...figures.map(([name = '', value = '', before = '', more]) =>
+      [name.padEnd(names), value.padStart(values), ...(befores === 0 ? [] : [before.padEnd(befores)]), more].join('  '),
+    ),
+    ...parts,
+  ].join('\n')}\n`;
 }

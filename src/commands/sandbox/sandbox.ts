@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../clock.ts';
+import { readDocument } from '../../config/document.ts';
 import { parseDuration } from '../../config/units.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { counted } from '../../format.ts';
 import { startImageHost } from '../../sandbox/images/image-host.ts';
 import { readRecording } from '../../sandbox/reads/recording-file.ts';
 import { spoiltKinds } from '../../sandbox/rough/faults.ts';
-import { quirkValues } from '../../sandbox/rough/quirks.ts';
+import { all, type Quirks, quirkValues, refuseQuirks } from '../../sandbox/rough/quirks.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { readCatalogue } from '../../sandbox/world/catalogue-file.ts';
 import { editableFields } from '../../sandbox/world/edits.ts';
 import { aborted } from '../terminal/aborted.ts';
 import type { Io } from '../terminal/io.ts';
-import { readQuirks } from './quirks.ts';
 
 interface Options {
   readonly products: number;
@@ -188,4 +188,32 @@ function share(text: string): number {
   const value = Number(text);
   if (!(value >= 0 && value <= 1)) throw new InvalidArgumentError('expected a share from 0 to 1.');
   return value;
+}
+
+/**
+ * Returns the quirks that `--quirks` names: all of them, or those in a YAML or JSON file. Throws (78) for a file that
+ * cannot be used.
+ */
+function readQuirks(given: string): Partial<Quirks> {
+  if (given === 'all') return all;
+  let text: string;
+  try {
+    text = readFileSync(given, 'utf8');
+  } catch (cause) {
+    throw refused(`cannot read quirks from ${given}`, cause);
+  }
+  const { values, problems } = readDocument(text);
+  const [problem] = problems;
+  const wrong = problem?.text ?? refuseQuirks(values);
+  if (wrong !== null && wrong !== undefined)
+    throw refused(`${given}${problem?.line ? `, line ${problem.line}` : ''}: ${wrong}`);
+  return values as Partial<Quirks>;
+}
+
+function refused(message: string, cause?: unknown): CataloguedError {
+  return new CataloguedError('sandbox-quirks', message, {
+    exitCode: exitCodes.configuration,
+    hint: 'pass all, or a file like: { cached_ms: 6000, dates: weeks, faults: [{ kind: no-dates, share: 0.5 }] }',
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
