@@ -7,17 +7,19 @@ import Database from 'better-sqlite3';
 import { describe, expect, it, test } from 'vitest';
 import { systemClock } from '../src/clock.ts';
 import { main } from '../src/commands/main.ts';
-import type { Check } from '../src/doctor/check.ts';
-import { longReaders } from '../src/doctor/long-readers.ts';
-import { type ReaderQuestion, readerChecks } from '../src/doctor/reader.ts';
+import { type Check, isHealthy } from '../src/doctor/check.ts';
+import { serviceChecks } from '../src/doctor/doctor.ts';
+import { longReaders, type ReaderQuestion, readerChecks } from '../src/doctor/reader.ts';
 import { olderThan } from '../src/doctor/versions.ts';
 import { contractVersion } from '../src/mirror/contract/contract.ts';
 import { openMirror } from '../src/mirror/mirror.ts';
 import { networkFileSystem } from '../src/sqlite/directory.ts';
+import type { Outcome } from '../src/upstream/outcome.ts';
 import { cli } from './fakes/built-program.ts';
 import { capturedIo } from './fakes/captured-io.ts';
 import { needs } from './fakes/needs.ts';
 import { temporaryDirectory, testMirrorOptions } from './fakes/test-mirror.ts';
+import { type VirtualHarness, virtualHarness } from './fakes/virtual-harness.ts';
 
 const isRoot = process.getuid?.() === 0;
 /** Who reads: as root somebody else, else oneself, whom the modes of the owner bind. */
@@ -388,4 +390,33 @@ describe('a storefront of another user, in the group of the daemon', needs('root
     await leaveSideFiles(harness.path);
     expect(() => startDaemon(harness.root)).toThrow(/cannot write .*readonly/);
   });
+});
+
+const never = new AbortController().signal;
+const tls: Outcome = { kind: 'unreachable', code: 'tls', message: 'TLS fails (CERT_HAS_EXPIRED)' };
+
+/** Asks as the doctor does, in virtual time. Returns the check of the service, and the milliseconds that all of it took. */
+async function examined({ daemon, drive, clock }: VirtualHarness): Promise<{ service: Check | undefined; ms: number }> {
+  const { config, probe, serviceClock, subscriptions, notOffered } = daemon;
+  const probes = { config, probe, offset: serviceClock.offset, subscriptions, notOffered, peers: null };
+  const began_at = clock.now();
+  const checks = await drive(serviceChecks(probes, never));
+  expect(isHealthy(checks)).toBe(false);
+  return { service: checks.find(({ name }) => name === 'service'), ms: clock.now() - began_at };
+}
+
+/** A daemon all of whose calls end like this, and which waits for longer after each. */
+async function after(outcome: Outcome, calls: number): Promise<VirtualHarness> {
+  const harness = await virtualHarness({ products: 2, lean: true });
+  for (let call = 0; call < calls; call += 1)
+    await harness.drive(harness.daemon.limiter.run(async () => outcome, never, 'near'));
+  return harness;
+}
+
+it('the doctor names the TLS error that the daemon knows, within ten seconds', async () => {
+  await using harness = await after(tls, 8);
+  expect(harness.daemon.limiter.pause().not_before).toBeGreaterThan(harness.clock.now() + 10_000);
+  const { service, ms } = await examined(harness);
+  expect(service).toMatchObject({ verdict: 'wrong', found: 'TLS fails (CERT_HAS_EXPIRED)' });
+  expect(ms).toBeLessThan(10_000);
 });
