@@ -8,7 +8,7 @@ import { venueToday } from '../src/domain/time/venue.ts';
 import { minutesPassed } from '../src/domain/time/venue-clock.ts';
 import { type MachineZones, ZoneFiles } from '../src/files/zone-files.ts';
 import { readStatus } from '../src/mirror/status/status.ts';
-import { repriceDates } from '../src/sync/records/reprice-dates.ts';
+import { repriceDates } from '../src/sync/chores.ts';
 import { healthy } from './domain/healthy-facts.ts';
 import { openMirrorAt } from './fakes/mirror-at.ts';
 import { productOf, putProducts } from './fakes/stored-products.ts';

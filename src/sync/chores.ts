@@ -6,7 +6,18 @@ import { surveyDemand } from './records/call-value.ts';
 import { allProducts, assignCategories } from './records/categories.ts';
 import type { Sync } from './records/context.ts';
 import { replan, replanRest } from './records/replan.ts';
-import { repriceDates } from './records/reprice-dates.ts';
+
+/** The number of products between two turns of the event loop. It is small because all of their dates are priced. */
+const fewProducts = 10;
+
+/**
+ * Corrects the stored dates of products that turned out to be in another time zone: prices them, and divides them at
+ * their times.
+ */
+export async function repriceDates({ mirror, clock }: Sync, signal: AbortSignal) {
+  const by = () => ({ sent_at: clock.now(), reason: 'requested' }) as const;
+  while (!signal.aborted && mirror.catalogue.pricing.next(fewProducts, by())) await setImmediate();
+}
 
 /** The number of products handled between two turns of the event loop. */
 const slice = 200;

@@ -10,9 +10,8 @@ import { refreshCheckoutInformation } from './reads/checkout-information.ts';
 import { CommitTogether } from './reads/commit.ts';
 import { refreshProductDetail } from './reads/product.ts';
 import { refreshVariants } from './reads/variants.ts';
-import { walkExperiences } from './reads/walk-experiences.ts';
+import { walkExperiences, walkTags } from './reads/walk-lists.ts';
 import { readPlace, walkProducts } from './reads/walk-products.ts';
-import { walkTags } from './reads/walk-tags.ts';
 import { type Commit, ReadLane, type Sync } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 

@@ -1,17 +1,42 @@
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { errors, Pool } from 'undici';
-import { type Clock, type Instant, instant } from '../clock.ts';
+import { type Dispatcher, errors, Pool } from 'undici';
+import { type Clock, DeadlineExceeded, type Instant, instant } from '../clock.ts';
 import type { AdapterRequest } from '../domain/service/adapter.ts';
-import { exchange } from './exchange.ts';
 import { inflate } from './inflate.ts';
-import { noAnswer } from './no-answer.ts';
 import { type Failed, failed, failedStatus, type Outcome } from './outcome.ts';
 import { connectorOverSameMemory } from './read-memory.ts';
 import { errorBodyBytes, exampleOf, line, redirectTarget, refusalText, withoutKey } from './refusal.ts';
-import { type Head, header, TooLarge, whole } from './response.ts';
+import { type Head, header, TooLarge, tooLarge, transportError, whole } from './response.ts';
 import { parseRetryAfter } from './retry-after.ts';
 import { offsetUsedMs } from './service-clock.ts';
+
+const tlsCodes = /^(CERT_|ERR_TLS|ERR_SSL|UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|HOSTNAME_MISMATCH|EPROTO$)/;
+const brokenCodes: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+
+/** Returns why a call ended without an answer. Messages are ours: undici's may carry the whole URL. */
+function noAnswer(error: unknown, reason: unknown, answering: boolean): Outcome {
+  if (reason instanceof DeadlineExceeded) return failed('deadline', reason.message);
+  if (error instanceof TooLarge) return failed('too-large', error.message);
+  const { cause, code, unreachable } = transportError(error);
+  const { syscall, message = '' } = cause as NodeJS.ErrnoException;
+  if (unreachable !== null) return { kind: 'unreachable', ...unreachable };
+  if (code === 'ETIMEDOUT' && syscall === 'connect')
+    return { kind: 'unreachable', code: 'connect-timeout', message: 'no connection in time' };
+  if (tlsCodes.test(code) || message.includes('before secure TLS connection'))
+    return { kind: 'unreachable', code: 'tls', message: `TLS fails (${code})` };
+  if (error instanceof errors.HeadersTimeoutError) return failed('deadline', 'no answer in time');
+  if (error instanceof errors.BodyTimeoutError) return failed('deadline', 'the body stalled');
+  if (error instanceof errors.HeadersOverflowError) return failed('too-large', "the answer's headers are too large");
+  if (error instanceof errors.InvalidArgumentError) return failed('not-sendable', 'the request cannot be sent');
+  if (error instanceof errors.ClientDestroyedError || error instanceof errors.ClientClosedError)
+    return failed('closed', 'the client is closed');
+  // The other side ended in good order, but before the end of what it announced.
+  if (code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' || (answering && code === 'UND_ERR_SOCKET'))
+    return failed('truncated', 'the body is shorter than announced');
+  if (brokenCodes.has(code)) return failed('reset', 'the connection broke before the answer was whole');
+  return failed('http', `the answer is no HTTP (${code || (cause as Error).name})`);
+}
 
 /** Parts of the process that its connections use. */
 export interface HttpPorts {
@@ -286,4 +311,56 @@ function withQuery(path: string, query: ServiceRequest['query'], withKey: (value
     for (const each of [value].flat()) parameters.append(name, withKey(String(each)));
   const text = parameters.toString();
   return text === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${text}`;
+}
+
+interface Asked {
+  readonly request: Dispatcher.DispatchOptions;
+  readonly signal: AbortSignal;
+  /** Called when there is a connection for it, right before it is written; returns why it must not be, or null. */
+  starts(): Error | null;
+  /** Called when the head of the answer is there; returns how many bytes of its body are read at most. */
+  begins(head: Head): number;
+}
+
+/**
+ * Sends a request and collects its answer; rejects with what ended it, a `TooLarge` among them, or the signal's reason.
+ * Without a stream between the connection and the parts of the body, which costs a third of a small answer.
+ */
+function exchange(dispatcher: Dispatcher, { request, signal, starts, begins }: Asked): Promise<readonly Buffer[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly Buffer[]>();
+  const parts: Buffer[] = [];
+  let underWay: Dispatcher.DispatchController | null = null;
+  let left = 0;
+  let most = 0;
+  const stop = () => {
+    underWay?.abort(signal.reason);
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  dispatcher.dispatch(request, {
+    onRequestStart: (controller) => {
+      const refused = signal.aborted ? signal.reason : starts();
+      if (refused === null) underWay = controller;
+      else controller.abort(refused);
+    },
+    onResponseStart: (_, statusCode, headers) => {
+      if (statusCode < 200) return;
+      most = begins({ statusCode, headers });
+      left = most;
+    },
+    onResponseData: (controller, part) => {
+      left -= part.length;
+      if (left < 0) controller.abort(tooLarge(most));
+      else parts.push(part);
+    },
+    onResponseEnd: () => {
+      signal.removeEventListener('abort', stop);
+      resolve(parts);
+    },
+    onResponseError: (_, error) => {
+      signal.removeEventListener('abort', stop);
+      reject(error);
+    },
+  });
+  return promise;
 }

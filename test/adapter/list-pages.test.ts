@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { ListQuestion } from '../../src/domain/service/adapter.ts';
+import { ListPages } from '../../src/upstream/client.ts';
 import type { Page } from '../../src/upstream/decode-product.ts';
-import { ListPages } from '../../src/upstream/list-pages.ts';
 import type { Reading } from '../../src/upstream/reading.ts';
 
 const list = { kind: 'products', page_size: 2, language: 'en', currency: 'EUR', ordered: false } as const;

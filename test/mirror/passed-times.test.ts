@@ -9,7 +9,7 @@ import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
 import { venueToday } from '../../src/domain/time/venue.ts';
 import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
-import { repriceDates } from '../../src/sync/records/reprice-dates.ts';
+import { repriceDates } from '../../src/sync/chores.ts';
 import { openMirrorAt, openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';

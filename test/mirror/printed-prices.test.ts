@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
 import { addDays } from '../../src/domain/time/dates.ts';
-import { repriceDates } from '../../src/sync/records/reprice-dates.ts';
+import { repriceDates } from '../../src/sync/chores.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';

@@ -1,5 +1,5 @@
 import { members, wholeNumber } from '../arguments.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, Query } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { around, kilometres } from '../places.ts';
@@ -17,7 +17,6 @@ import {
   totalSql,
 } from './hits-sql.ts';
 import { checkQuestion, questionNames, type SearchQuestion } from './question.ts';
-import { statements } from './statements.ts';
 import { understoodSql } from './understood.ts';
 
 export interface SearchHit {
@@ -192,5 +191,19 @@ function wordsOf(meaning: Understood | null, bits: number | undefined) {
     matched: asked.filter(({ n }) => kept.has(n)).map(({ word }) => word),
     dropped: asked.filter(({ n }) => !kept.has(n)).map(({ word }) => word),
     meant: mended.length > 0 ? fixed.join(' ') : null,
+  };
+}
+
+/** Each form's statement, prepared when it is first asked. */
+function statements<Row, Asked extends Form = Form>(
+  connection: Connection,
+  sql: (form: Asked) => string,
+): (form: Asked) => Query<object, Row> {
+  const known = new Map<string, Query<object, Row>>();
+  return (form) => {
+    const key = JSON.stringify(form);
+    const query = known.get(key) ?? connection.query<object, Row>(sql(form));
+    known.set(key, query);
+    return query;
   };
 }

@@ -3,7 +3,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import { type Extent, splitListEdition, walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { ProductRead } from '../../mirror/catalogue/product-reads.ts';
+import type { ProductRead, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Page } from '../../upstream/decode-product.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry } from '../evidence/answers.ts';
@@ -12,12 +12,12 @@ import { unreadWithExpiry } from '../images/expiry.ts';
 import { holdVanishedImages } from '../images/vanished.ts';
 import { lookAfterNotice } from '../notifications/looks.ts';
 import { judgeAbsence } from '../records/absence.ts';
-import { extraWalk } from '../records/call-value.ts';
+import { believed } from '../records/beliefs.ts';
+import { dueAfterRead, extraWalk } from '../records/call-value.ts';
 import type { ReadLane, Sync } from '../records/context.ts';
 import { askReads, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
-import { listCadence } from '../records/reschedule.ts';
+import { cadenceOfRecord, listCadence } from '../records/reschedule.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
-import { noteSignal } from './list-signal.ts';
 import { addRecords, afterStore, productCadence } from './product.ts';
 import { walk } from './walk.ts';
 
@@ -245,4 +245,29 @@ function storeEntry(
   const added = afterStore(sync, { product_id, language, sent_at }, stored);
   if (primary) noteSignal(sync, { product_id, sent_at }, stored);
   return { differs: stored.outcome !== 'unchanged' && stored.outcome !== 'late', ask, added };
+}
+
+/**
+ * Called when an entry of the primary list was stored. A new price or sale status signals that the product's dates may
+ * have changed too. Brings forward the dates for which a call is now worth its price.
+ */
+function noteSignal(
+  sync: Sync,
+  { product_id, sent_at }: { readonly product_id: number; readonly sent_at: Instant },
+  { before_at, was, is, repriced }: StoredProduct,
+): void {
+  const { mirror, clock, policy } = sync;
+  if (policy.adaptive === null || before_at === null || before_at >= sent_at || (was === is && !repriced)) return;
+  mirror.catalogue.products.signalled(product_id, { before_at, at: sent_at });
+  const product = mirror.catalogue.products.find(product_id);
+  if (product === null || !product.sellable) return;
+  for (const waiting of mirror.schedule.records.waiting(product_id)) {
+    const record = waiting.resource === 'availability' ? mirror.schedule.records.find(waiting) : null;
+    if (record?.fetched_at == null) continue;
+    const cadence = cadenceOfRecord(policy.of(product.category), record, product);
+    const read = { fetched_at: instant(record.fetched_at), cadence, product };
+    const due = dueAfterRead(sync, record, read, believed(record));
+    if (due.reason === 'likely-changed' && due.at < record.due_at)
+      mirror.schedule.records.setDue(record, { ...due, at: instant(Math.max(due.at, clock.now())) });
+  }
 }
