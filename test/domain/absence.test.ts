@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SaleStatus } from '../../src/domain/catalogue/product.ts';
+import { unshownOf } from '../../src/domain/conditions/unshown.ts';
 import { mostMissing } from '../../src/domain/evidence/claims.ts';
+import { isAwaited } from '../../src/domain/push/awaited.ts';
 import {
   type AbsenceFacts,
   type DirectAnswer,
@@ -14,6 +17,14 @@ import {
   walksUntilDropped,
   withdrawal,
 } from '../../src/domain/sale/absence.ts';
+import {
+  type ClosureFacts,
+  type ClosureVerdict,
+  confirmAt,
+  isMisuse,
+  judge,
+  mayApply,
+} from '../../src/domain/sale/closure.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -149,5 +160,90 @@ describe('whatever is known of a product,', () => {
         expect(mustBeAsked(products).filter(({ answer }) => answer === 'permanently-gone')).toEqual([]);
       }),
     );
+  });
+});
+
+const at = Date.parse('2026-11-21T12:00:00Z');
+const closure = (facts: Partial<ClosureFacts> = {}): ClosureFacts => ({
+  notified_at: at,
+  applied_at: at,
+  available_at: null,
+  confirmed_at: null,
+  ...facts,
+});
+
+describe('a read about a closed product', () => {
+  it.each<[string, Partial<ClosureFacts>, SaleStatus, number, ClosureVerdict]>([
+    ['sent before the notification came', {}, 'disabled', at - 1, 'undecided'],
+    ['sent in the same instant', {}, 'enabled', at, 'undecided'],
+    ['of an unknown status', {}, 'unknown', at + 1, 'undecided'],
+    ['that says disabled', {}, 'disabled', at + 1, 'confirmed'],
+    ['that says disabled after one that said available', { available_at: at + 1 }, 'disabled', at + minute, 'confirmed'],
+    ['that says available', {}, 'enabled', at + 1, 'available-once'],
+    ['that says so again too soon', { available_at: at + 1 }, 'enabled', at + minute, 'undecided'],
+    ['that says so again a minute later', { available_at: at + 1 }, 'enabled', at + 1 + minute, 'undecided'],
+    ['that says so again when no cache has the old state', { available_at: at + 1 }, 'enabled', at + 12 * minute, 'undone'],
+    ['that says so again too soon, when no cache has the old state', { available_at: at + 11 * minute + 1 }, 'enabled', at + 12 * minute, 'undecided'],
+    ['that says so once when no cache has the old state', {}, 'enabled', at + 12 * minute, 'available-once'],
+    ['that decides between two announced states', { available_at: at - minute }, 'enabled', at + 1, 'undone'],
+    ['that says available after one that said disabled', { confirmed_at: at + 1 }, 'enabled', at + 2, 'reopened'],
+    ['that was made before the one that said disabled', { confirmed_at: at + 5 }, 'enabled', at + 2, 'undecided'],
+  ])('%s', (_, facts, is, sent_at, verdict) => {
+    expect(judge(closure(facts), is, sent_at)).toBe(verdict);
+  }); // biome-ignore format: a table
+
+  it('is due 2 and 12 minutes after the notification, and not at all when it was confirmed', () => {
+    const next = (sent_at: number, now: number) => confirmAt(closure(), { sent_at, now });
+    expect(next(at + 1, at + 5)).toBe(at + 2 * minute);
+    expect(next(at + 1, at + 2 * minute)).toBe(at + 12 * minute);
+    expect(next(at + 12 * minute, at + 12 * minute)).toBe(at + 13 * minute);
+    // A cache has kept its answer since before the notification.
+    expect(next(at - minute, at + 12 * minute)).toBe(at + 17 * minute);
+    expect(confirmAt(closure({ confirmed_at: at + 5 }), { sent_at: at, now: at })).toBeNull();
+  });
+});
+
+it('so many closures take effect without a read, and no more', () => {
+  expect([4, 5].map((unconfirmed) => mayApply(unconfirmed, 20))).toEqual([true, false]);
+  expect([749, 750].map((unconfirmed) => mayApply(unconfirmed, 7500))).toEqual([true, false]);
+});
+
+it('hints are misuse when most of the last hundred were not confirmed', () => {
+  const last = (undone: number, of: number) =>
+    Array.from({ length: of }, (_, index) => ({ confirmed_at: index < undone ? null : at }));
+  expect([isMisuse(last(99, 99)), isMisuse(last(50, 100)), isMisuse(last(51, 100))]).toEqual([false, false, true]);
+});
+
+const documents = [
+  { description: 'Old', tag_ids: ['1', '2'], whats_included: '* Entry\n* A map', tagline: null },
+  { must_know: 'x' },
+];
+
+describe('an announced update', () => {
+  it.each<[string, string, unknown, unknown, boolean]>([
+    ['of a text that we show is awaited', 'description', 'Old', 'New', true],
+    ['of a text with other ends of lines is, too', 'whats_included', '* Entry\r\n* A map', '* Entry', true],
+    ['of a list is, too', 'tag_ids', ['1', '2'], ['1'], true],
+    ['that a read has shown already is not', 'description', 'Older', 'Old', false],
+    ['of another language is not', 'description', 'Alt', 'Neu', false],
+    ['of a field that we do not mirror is not', 'queue_length', 1, 2, false],
+    ['that changes nothing is not', 'description', 'Old', 'Old', false],
+    ['that does not tell what it was is not', 'description', undefined, 'New', false],
+    ['of what was empty is not: anything may have been', 'tagline', null, 'New', false],
+  ])('%s', (_, field, old_value, new_value, expected) => {
+    expect(isAwaited(documents, [{ field, old_value, new_value }])).toBe(expected);
+  });
+});
+
+describe('updates that no read shows', () => {
+  const none = { products: 0, since: null };
+  it.each([
+    ['one that is awaited is enough', { ...none, shown: 0 }, { products: 1, since: 5 }, { products: 1, since: 5 }],
+    ['two that name nothing we know are not', { products: 2, shown: 0, since: 5 }, none, null],
+    ['three of them are', { products: 3, shown: 0, since: 5 }, none, { products: 3, since: 5 }],
+    ['unless a read has shown one', { products: 3, shown: 1, since: 5 }, none, null],
+    ['both count once', { products: 3, shown: 0, since: 7 }, { products: 1, since: 5 }, { products: 3, since: 5 }],
+  ])('%s', (_, told, awaited, expected) => {
+    expect(unshownOf({ told, awaited })).toEqual(expected);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { quarantineAfter, retryAt, soonRetryAt } from '../../src/domain/budget/backoff.ts';
+import { type AttemptFailure, isBlameless, isWorthTelling } from '../../src/domain/push/subscription-step.ts';
 
 const now = Date.UTC(2026, 10, 21);
 const minute = 60_000;
@@ -62,4 +63,20 @@ test.for([
       expect(calls).toBeLessThanOrEqual(12);
     }),
   );
+});
+
+const cases: [failure: AttemptFailure | null, told: 'at once' | 'the third time' | 'never', blameless: boolean][] = [
+  ['refused', 'at once', false],
+  ['missing', 'at once', false],
+  ['failed', 'the third time', false],
+  ['self-test', 'the third time', false],
+  ['throttled', 'the third time', true],
+  ['unreachable', 'the third time', true],
+  [null, 'never', false],
+];
+
+test.each(cases)('an attempt that ended as %s is told %s', (failure, told, blameless) => {
+  const first = [1, 2, 3, 4].find((failures) => isWorthTelling(failure, failures));
+  expect(first).toBe({ 'at once': 1, 'the third time': 3, never: undefined }[told]);
+  if (failure !== null) expect(isBlameless(failure)).toBe(blameless);
 });

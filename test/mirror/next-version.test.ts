@@ -1,4 +1,4 @@
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,6 +7,7 @@ import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForReading, openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
+import { compareVersions, migrationsOf, oldestSafeOf } from '../../src/sqlite/file-kind.ts';
 import { type NextVersion, nextVersion } from '../fakes/next-version.ts';
 import { openReader } from '../fakes/reader.ts';
 import { emptyMirror, temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
@@ -172,4 +173,40 @@ it('an empty mirror that a test begins with is the one that is made where there 
 it('a file has no comments in its schema, which every reader would parse', () => {
   using test = testMirror();
   expect(test.all("SELECT name FROM sqlite_schema WHERE sql LIKE '%--%'")).toEqual([]);
+});
+
+it.each([mirrorFile, inboxFile])(
+  'each step of the $name says its oldest safe version, none older than a step before it',
+  (kind) => {
+    const said = migrationsOf(kind).map(oldestSafeOf);
+    expect(said.toSorted(compareVersions)).toEqual(said);
+  },
+);
+
+it('versions are compared number by number, and a release candidate comes before its release', () => {
+  const inOrder = ['0.9.0', '1.0.0-rc', '1.0.0', '1.2.0', '1.10.0-rc', '1.10.0'];
+  expect(inOrder.toReversed().sort(compareVersions)).toEqual(inOrder);
+});
+
+it('a step that does not say its oldest safe version is none', () => {
+  expect(() => oldestSafeOf('ALTER TABLE _product ADD COLUMN a')).toThrow(
+    /does not begin with its oldest safe version/,
+  );
+});
+
+it('a newer mirror is refused untouched, with the name of the version that opens it', () => {
+  using test = testMirror();
+  const { path } = test.mirror;
+  const db = new Database(path);
+  db.exec("UPDATE _mirror SET written_by = 'catalogued 7.1.0'; PRAGMA user_version = 99");
+  db.close();
+  const before = readFileSync(path);
+  for (const open of [openForWriting, openForReading])
+    expect(() => open(path, mirrorFile)).toThrow(
+      expect.objectContaining({
+        code: 'newer-file',
+        hint: expect.stringMatching(/^install catalogued 7\.1\.0 or newer; /),
+      }),
+    );
+  expect(readFileSync(path)).toEqual(before);
 });
