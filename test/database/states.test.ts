@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -5,17 +7,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startPublishing } from '../../src/daemon/publishing.ts';
-import type { Postgres } from '../../src/database/connect.ts';
+import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { publicationOf } from '../../src/database/publication.ts';
 import { keepPublishing } from '../../src/database/publisher.ts';
 import { conditionsOf } from '../../src/domain/conditions/decide.ts';
 import { databaseSource } from '../../src/follow/database-source.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { healthy } from '../domain/healthy-facts.ts';
+import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { plantZones } from '../fakes/zone-files.ts';
 import { type PublishedStage, publishedStage } from './stage.ts';
 
 /** For how long states are written; `STATES_SECONDS=600` is the long form. */
@@ -154,4 +158,147 @@ function percentile(sorted: readonly number[], share: number): number {
 /** What would be if a publication was not one transaction. */
 function committingEach(postgres: Postgres): Postgres {
   return { ...postgres, transaction: (work) => work({ query: postgres.query }) };
+}
+
+/** A way to a PostgreSQL that can swallow everything: it accepts, and hands on nothing in either direction. */
+interface Way extends AsyncDisposable {
+  readonly url: string;
+  swallow(): void;
+  handOn(): void;
+}
+
+async function wayTo(directory: string): Promise<Way> {
+  const sockets = new Set<Socket>();
+  const held = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
+    return socket;
+  };
+  let swallows = false;
+  const server: Server = createServer((incoming) => {
+    const near = held(incoming);
+    if (swallows) return void near.pause();
+    const far = held(connect(`${directory}/.s.PGSQL.5432`));
+    near.on('close', () => far.destroy()).pipe(far);
+    far.on('close', () => near.destroy()).pipe(near);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as { port: number };
+  return {
+    url: `postgres://owner@127.0.0.1:${port}/postgres`,
+    swallow: () => {
+      swallows = true;
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    handOn: () => {
+      swallows = false;
+      for (const socket of sockets) socket.destroy();
+    },
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+describe('a PostgreSQL that swallows packets', needs('postgres'), () => {
+  const stack = new AsyncDisposableStack();
+  let at: PublishedStage;
+  beforeAll(async () => {
+    at = stack.use(await publishedStage(2));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  it('is told of within ten seconds, and no more when it answers', { timeout: 60_000 }, async () => {
+    await using way = await wayTo(at.server.directory);
+    const sync = { ...at.harness.daemon.sync, clock: systemClock };
+    await using publishing = await startPublishing({ ...at.harness.daemon, sync }, createSecret(way.url));
+    const kinds = (now: number) =>
+      conditionsOf({ ...healthy, at: now, database: publishing?.status() ?? null }).map(({ code }) => code);
+    await expect.poll(() => publishing?.status().state, { timeout: 20_000 }).not.toBeNull();
+    await expect.poll(() => publishing?.status().failing_since).toBeNull();
+    way.swallow();
+    const swallowed_at = systemClock.now();
+    // Found in time to be a condition ten seconds after the last answer.
+    await expect.poll(() => publishing?.status().failing_since, { timeout: 15_000 }).not.toBeNull();
+    const found_after = systemClock.now() - swallowed_at;
+    const { failing_since, failure } = publishing?.status() ?? {};
+    expect(failing_since).toBeLessThanOrEqual(swallowed_at);
+    expect(found_after).toBeLessThan(10_000);
+    expect(failure).toContain('cannot be reached');
+    expect(kinds(swallowed_at + 10_000)).toEqual(['database-behind']);
+    way.handOn();
+    await expect.poll(() => kinds(systemClock.now() + 60_000), { timeout: 30_000 }).toEqual([]);
+  });
+
+  it('is told of within ten seconds by a command, which it has answered nothing', { timeout: 30_000 }, async () => {
+    await using way = await wayTo(at.server.directory);
+    way.swallow();
+    const began = performance.now();
+    await using postgres = await connectPostgres({ url: way.url, schema: 'catalogued' });
+    await expect(postgres.query('SELECT 1')).rejects.toMatchObject({ code: 'database-away' });
+    expect(performance.now() - began).toBeLessThan(10_000);
+  });
+});
+
+const hour = 3_600_000;
+
+describe('rules of a zone that change, with a follower and in PostgreSQL', needs('postgres'), () => {
+  it('let the same times pass everywhere', async () => {
+    using place = temporaryDirectory();
+    const [copy, zones] = [join(place.path, 'copy.db'), join(place.path, 'zones')];
+    await using at = await publishedStage(
+      20,
+      { cadence: { availability: { horizon: 31 } } },
+      { machine: (own) => ({ ...own, zones: { directory: zones, runtime: '2026c' } }) },
+    );
+    const { harness } = at;
+    /** Publishes, follows once, and returns how many times of a zone's products are left today: the same at all three. */
+    const timesLeft = async (timezone: string) => {
+      await at.publication.publish();
+      await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+      const ending = new AbortController();
+      const once = { ...systemClock, sleep: async () => ending.abort() };
+      await follow({ source, path: copy, every: 250, clock: once, log: testLog('silent').log, own: 1 }, ending.signal);
+      expect(await at.differing()).toEqual({});
+      expect(await at.differing(copy)).toEqual({});
+      const reader = openMirrorAt(copy, harness.clock.now());
+      const rows = reader
+        .prepare<[string], { utc_offset: number; times: number }>(
+          `SELECT p.utc_offset, (SELECT count(*) FROM availability_slots s WHERE s.product_id = p.product_id) AS times
+           FROM product p WHERE timezone = ? AND sellable ORDER BY product_id`,
+        )
+        .all(timezone);
+      reader.close();
+      return {
+        offsets: new Set(rows.map((row) => row.utc_offset)),
+        times: rows.reduce((sum, row) => sum + row.times, 0),
+      };
+    };
+    const timezone = mostTimedZone(harness.daemon.config.mirror.path, harness.clock.now());
+    const before = await timesLeft(timezone);
+    plantZones(zones, '2026f', { [timezone]: { first: 0, changes: [], footer: '<-1130>11:30' } });
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    const after = await timesLeft(timezone);
+    expect(after.offsets).toEqual(new Set([-690]));
+    expect(before.offsets).not.toEqual(after.offsets);
+    plantZones(zones, '2026f', { [timezone]: { first: 0, changes: [], footer: '<+1330>-13:30' } });
+    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    const later = await timesLeft(timezone);
+    expect(later.offsets).toEqual(new Set([810]));
+    expect(later.times).toBeLessThan(after.times);
+  }, 180_000);
+});
+
+/** The zone with the most hours of a clock that are sold: `whole_day` ends with its day, which may be a day later. */
+function mostTimedZone(path: string, now: number): string {
+  const reader = openMirrorAt(path, now);
+  const zones = reader.prepare<[], string>(
+    `SELECT timezone FROM product JOIN availability_slots USING (product_id)
+     WHERE sellable AND time <> 'whole_day' GROUP BY timezone ORDER BY count(*) DESC`,
+  );
+  const zone = zones.pluck().get();
+  reader.close();
+  return zone ?? '';
 }
