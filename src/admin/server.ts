@@ -1,15 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { listenAddress } from '../listen-address.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type OperationName, operations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals } from './api-routes.ts';
+import { exposition } from './exposition.ts';
 import { guardAdmin } from './guard-admin.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
-import { type MetricsOptions, metricsRoute } from './metrics.ts';
+import { metricFamilies } from './metric-families.ts';
 import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page/page.ts';
 import { type ProductPageOptions, productRoute } from './page/product.ts';
 import { type ResyncPageOptions, resyncRoutes } from './page/resync.ts';
+import type { ProcessFigures } from './process-figures.ts';
 
 export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ResyncPageOptions, ApiOptions {
   readonly listen: string;
@@ -54,4 +57,20 @@ function routes(app: FastifyInstance, { log, ...options }: AdminOptions): void {
   resyncRoutes(app, options);
   apiRoutes(app, Object.keys(operations) as OperationName[], { ...options, log });
   refusals(app, log);
+}
+
+interface MetricsOptions {
+  shownStatus(): Promise<DaemonStatus>;
+  processFigures(): ProcessFigures;
+  now(): number;
+}
+
+/** Adds `GET /metrics`: the facts of `/v1/status` for Prometheus. */
+function metricsRoute(app: FastifyInstance, { shownStatus, processFigures, now }: MetricsOptions): void {
+  app.get('/metrics', async (_, reply) => {
+    const facts = { status: await shownStatus(), process: processFigures(), now: now() };
+    const families = metricFamilies.map(({ of, ...family }) => ({ ...family, samples: of(facts) }));
+    const { type, text } = await exposition(families);
+    return reply.type(type).send(text);
+  });
 }

@@ -1,14 +1,182 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { CataloguedError } from '../errors.ts';
+import { groupName } from '../files/reader-rights.ts';
 import { counted } from '../format.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { columnsOf } from '../sqlite/columns.ts';
 import { openForReading, schemaVersion, sqliteVersion } from '../sqlite/database-file.ts';
+import { networkFileSystem } from '../sqlite/directory.ts';
 import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
 import type { ProbeAnswer } from './reader.ts';
-import { fileSystem, type MirrorForm, pathAccess, sharing, sideFiles } from './reader-access.ts';
 import { olderThan } from './versions.ts';
+
+/** Form of the mirror: a WAL file, which readers share with the daemon, or a file that no process writes. */
+type MirrorForm = 'live' | 'snapshot';
+
+const { R_OK, W_OK, X_OK } = constants;
+const letters = [
+  [R_OK, 'r'],
+  [W_OK, 'w'],
+  [X_OK, 'x'],
+] as const;
+
+/** Returns why this process may not use a path in this way; null if it may. */
+function refusal(path: string, need: number): 'denied' | 'read-only' | 'missing' | null {
+  try {
+    accessSync(path, need);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'EROFS' ? 'read-only' : code === 'ENOENT' || code === 'ENOTDIR' ? 'missing' : 'denied';
+  }
+}
+
+/** Checks that this process may enter every directory on the path and read the file. */
+function pathAccess(path: string, user: string): Check {
+  const name = 'way to the file';
+  const closed = directoriesTo(path).find((directory) => refusal(directory, X_OK) !== null);
+  if (closed !== undefined) {
+    return refusal(closed, X_OK) === 'missing'
+      ? wrong(name, `there is no ${closed}`, 'check the path; the daemon creates it at its first start')
+      : wrong(name, `${user} may not enter ${described(closed)}`, opening(closed, user, X_OK));
+  }
+  switch (refusal(path, R_OK)) {
+    case null:
+      return ok(name, `${user} may enter its directories and read it`);
+    case 'missing':
+      return wrong(name, `there is no ${path}`, 'check the path; the daemon creates the file at its first start');
+    default:
+      return wrong(name, `${user} may not read ${described(path)}`, opening(path, user, R_OK));
+  }
+}
+
+function fileSystem(path: string): Check {
+  const kind = networkFileSystem(path);
+  return kind === null
+    ? ok('file system', 'a local one')
+    : wrong(
+        'file system',
+        `${kind}: the memory that readers and daemon must share cannot be shared there`,
+        'read the published snapshot on this host, or run the storefront where the daemon runs',
+      );
+}
+
+/**
+ * Checks that reader and daemon can use each other's -wal and -shm. These get the file's mode and, in a setgid
+ * directory, its group.
+ */
+function sharing(path: string, user: string, kind: MirrorForm): Check {
+  const name = 'sharing';
+  if (kind === 'snapshot') return skipped(name, 'nobody writes it: it is a published snapshot or a copy');
+  const [file, directory] = [statSync(path), statSync(dirname(path))];
+  if (file.uid === process.getuid?.()) return ok(name, `${user} is the owner of the file`);
+  if (process.getuid?.() === 0)
+    return ok(name, "root bypasses permission checks; name the storefront's user with --user");
+  if ((file.mode & 0o060) !== 0o060)
+    return wrong(
+      name,
+      `${described(path)}: -wal and -shm get this mode too; a reader that creates them while the daemon is down locks it out`,
+      `chmod 0660 ${path}`,
+    );
+  if ((directory.mode & 0o3000) !== 0o3000)
+    return wrong(
+      name,
+      `${described(dirname(path))}: ${directory.mode & 0o2000 ? 'a reader can remove the files of the daemon' : "files that a reader creates there do not belong to the daemon's group"}`,
+      `chmod 3770 ${dirname(path)}`,
+    );
+  return ok(name, `file ${modeOf(file)}, directory ${modeOf(directory)}`);
+}
+
+/** Checks that the reader can read the existing -wal and -shm, which the daemon leaves when it stops, or create them. */
+function sideFiles(path: string, user: string, kind: MirrorForm): Check {
+  const name = 'side files';
+  if (kind === 'snapshot') return skipped(name, 'not needed');
+  const directory = dirname(path);
+  const present = ['-wal', '-shm'].map((suffix) => path + suffix).filter((each) => refusal(each, 0) === null);
+  const unusable = present.find((each) => refusal(each, R_OK) !== null);
+  if (unusable !== undefined)
+    return wrong(name, `${user} may not read ${described(unusable)}`, opening(unusable, user, R_OK));
+  const creating = refusal(directory, W_OK);
+  if (creating === null)
+    return ok(name, present.length === 2 ? 'present and usable' : 'missing; the first reader creates them');
+  if (present.length === 2)
+    return ok(
+      name,
+      `present, also after an orderly stop, unless a client that may write closes the file last: ${user} cannot create them`,
+    );
+  return creating === 'read-only'
+    ? wrong(
+        name,
+        `missing, and ${directory} is mounted read-only: every read fails until the daemon has started`,
+        'start the daemon, which leaves them when it stops; or mount it writable, or read the published snapshot (snapshot.path)',
+      )
+    : wrong(
+        name,
+        `missing, and ${user} may not write in ${described(directory)}: every read fails until the daemon has started`,
+        opening(directory, user, W_OK),
+      );
+}
+
+function directoriesTo(path: string): string[] {
+  const parent = dirname(path);
+  return parent === path ? [] : [...directoriesTo(parent), parent];
+}
+
+/** Describes a path like `/var/lib/catalogued (3770 catalogued:catalogued)`, as far as it may be inspected. */
+function described(path: string): string {
+  const stats = statsOf(path);
+  return stats === null ? path : `${path} (${modeOf(stats)} ${userName(stats.uid)}:${groupName(stats.gid)})`;
+}
+
+/**
+ * Returns the commands that grant access. They always grant it to the group and never to all users, because then the
+ * files would not be shared with storefronts alone.
+ */
+function opening(path: string, user: string, need: number): string {
+  const stats = statsOf(path);
+  const bits = letters.filter(([bit]) => (need & bit) !== 0);
+  const grouped = bits.every(([bit]) => ((stats?.mode ?? 0) & (bit << 3)) !== 0);
+  const shared = stats !== null && stats.gid !== 0;
+  const group = shared ? groupName(stats.gid) : 'catalogued';
+  const member = shared && (process.getgroups?.().includes(stats.gid) || process.getgid?.() === stats.gid);
+  const writes = (need & W_OK) !== 0;
+  const mode = !writes
+    ? `g+${bits.map(([, letter]) => letter).join('')}`
+    : stats?.isDirectory() === false
+      ? '0660'
+      : '3770';
+  const steps = [
+    ...(shared ? [] : [`chgrp ${writes || grouped ? '-R ' : ''}${group} ${path}`]),
+    ...(grouped ? [] : [`chmod ${mode} ${path}`]),
+    ...(member ? [] : [`usermod -aG ${group} ${user}`]),
+  ];
+  const first = shared || !grouped ? '' : 'run the daemon in a group of its own, and: ';
+  const last = member ? '' : `, and restart the programs that run as ${user}`;
+  return `${first}${steps.join(' && ')}${last}`;
+}
+
+function statsOf(path: string): Stats | null {
+  try {
+    return statSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function modeOf({ mode }: Stats): string {
+  return (mode & 0o7777).toString(8).padStart(4, '0');
+}
+
+/** Returns the name of a user, or its number if it has none. */
+function userName(uid: number): string {
+  try {
+    return execFileSync('getent', ['passwd', String(uid)], { encoding: 'utf8' }).split(':')[0] ?? String(uid);
+  } catch {
+    return String(uid);
+  }
+}
 
 /*
  * Runs in a separate process: `reader-probe.ts PATH USER [GID]`. With a group it becomes that user. Then it checks, and

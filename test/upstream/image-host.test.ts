@@ -7,8 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { createImageHost, type ImageHostOptions } from '../../src/upstream/image-host.ts';
-import { imagePace } from '../../src/upstream/image-pace.ts';
+import { createImageHost, type ImageHostOptions, imagePace } from '../../src/upstream/image-host.ts';
 import { countConnections } from '../fakes/connections.ts';
 
 const never = new AbortController().signal;

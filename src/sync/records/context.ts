@@ -18,7 +18,6 @@ import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { StaleAfter } from '../../mirror/schedule/targets.ts';
 import type { ServiceReads, Upstream } from '../../upstream/client.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
-import { turns } from './turns.ts';
 
 /** The policy for products of one category: the records that are read, and their cadences. */
 export interface ProductPolicy {
@@ -194,4 +193,22 @@ export class ReadLane {
     this.commit = commit;
     this.progressed = progressed;
   }
+}
+
+/** Runs work under a name after all earlier work under the same name has ended. */
+type TakeTurns = <Result>(name: string, work: () => Promise<Result>) => Promise<Result>;
+
+function turns(): TakeTurns {
+  const last = new Map<string, Promise<unknown>>();
+  return async (name, work) => {
+    const mine = (last.get(name) ?? Promise.resolve()).then(work);
+    // The next work waits for the end of this one, whether it succeeds or fails.
+    const over = mine.catch(() => undefined);
+    last.set(name, over);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(name) === over) last.delete(name);
+    }
+  };
 }
