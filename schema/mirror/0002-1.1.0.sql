@@ -40,36 +40,14 @@ ALTER TABLE _held ADD COLUMN likeness TEXT;
 -- An answer with variants of another product is not about its own.
 CREATE INDEX _variant_owner ON _variant (variant_id);
 
--- Each read moves its record in the order of what is due: an index entry there has a number, and not a key of texts.
+-- Each read moves its record in the order of what is due: the table has numbers for its rows, and other columns as before.
+-- `times` is new, of availability: how many times each of its dates has on average, by its last stored answer; NULL: not known.
 CREATE TABLE _record_rebuilt (
-
-  resource TEXT NOT NULL,           -- products, experiences, tags, product_detail, checkout_information, variants, availability
-  product_id INTEGER NOT NULL,
-  edition TEXT NOT NULL,            -- language ('en'), currency ('EUR') or both ('en/EUR')
-  part INTEGER NOT NULL,            -- availability: which window, counted from the venue's today; else 0
-  due_at INTEGER NOT NULL,
-  due_reason TEXT NOT NULL,
-  fetched_at INTEGER,               -- when the last request that was answered and stored was sent
-  changed_at INTEGER,
-  stale_at INTEGER,
-  body_hash TEXT,
-  failures INTEGER NOT NULL DEFAULT 0,  -- in a row
-  failed_at INTEGER,
-  failure TEXT,
-  job_id INTEGER REFERENCES _job,   -- the resync that waits for it
-  lane INTEGER NOT NULL DEFAULT 6,  -- domain/lanes.ts, 0 the most urgent; 6: fill
-  fetched_reason TEXT,              -- why the last stored read was made
-  shape REAL,                       -- what is believed of its change rate (volatility.ts)
-  exposure REAL,                    -- milliseconds
-  notified_at INTEGER,              -- the newest notification that no later read has answered; NULL: none is open
-  -- The last failed order that showed that it had changed: its next read does not update the estimate again.
-  told_at INTEGER,
-  off_sale_at INTEGER,              -- availability: since when its answers say "not on sale"; NULL: the last one spoke of days
-  -- Availability: since when some of its dates are not answered; NULL: the last answer spoke of all.
-  unanswered_at INTEGER,
-  shows INTEGER,                    -- 1: its last stored answer showed something that can be taken away; NULL: not known
-  -- Availability: how many times each of its dates has, on average, by its last stored answer; NULL: not known.
-  times REAL,
+  resource TEXT NOT NULL, product_id INTEGER NOT NULL, edition TEXT NOT NULL, part INTEGER NOT NULL,
+  due_at INTEGER NOT NULL, due_reason TEXT NOT NULL, fetched_at INTEGER, changed_at INTEGER, stale_at INTEGER, body_hash TEXT,
+  failures INTEGER NOT NULL DEFAULT 0, failed_at INTEGER, failure TEXT, job_id INTEGER REFERENCES _job,
+  lane INTEGER NOT NULL DEFAULT 6, fetched_reason TEXT, shape REAL, exposure REAL, notified_at INTEGER, told_at INTEGER,
+  off_sale_at INTEGER, unanswered_at INTEGER, shows INTEGER, times REAL,
   PRIMARY KEY (resource, product_id, edition, part)
 ) STRICT;
 --
@@ -78,9 +56,10 @@ DROP TABLE _record;
 ALTER TABLE _record_rebuilt RENAME TO _record;
 CREATE INDEX record_of_product ON _record (product_id);
 CREATE INDEX record_of_job ON _record (job_id) WHERE job_id IS NOT NULL;
--- Of what is due at the same instant dates come first, and a list after the products' own reads; then one product after the other.
-CREATE INDEX record_due ON _record (lane, due_at, CASE resource WHEN 'availability' THEN 0 WHEN 'checkout_information' THEN 1
-  WHEN 'experiences' THEN 2 WHEN 'product_detail' THEN 3 WHEN 'products' THEN 4 WHEN 'tags' THEN 5 ELSE 6 END, product_id, edition);
+-- Of what is due at the same instant dates come first, then one product after the other.
+CREATE INDEX record_due ON _record (lane, due_at, CASE resource WHEN 'availability' THEN 0 WHEN 'checkout_information'
+  THEN 1 WHEN 'experiences' THEN 2 WHEN 'product_detail' THEN 3 WHEN 'products' THEN 4 WHEN 'tags' THEN 5 ELSE 6 END,
+  product_id, edition);
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 
 -- Optional paths: any without which a mirror can be filled. `refusal`: the service lacks the path, or the key may not read it.
@@ -193,9 +172,7 @@ CREATE TABLE _text_read (
   stale_at INTEGER NOT NULL,
   list_read_at INTEGER,
   detail_read_at INTEGER,
-  -- The last answer whose claim is held: the row keeps what it showed, is stale, and its time to expire begins again; NULL:
-  -- nothing is held.
-  held_at INTEGER,
+  held_at INTEGER,                  -- as in date_window
   shown_stale_at INTEGER NOT NULL GENERATED ALWAYS AS (COALESCE(held_at, stale_at)) VIRTUAL,
   expired_at INTEGER NOT NULL GENERATED ALWAYS AS (4 * stale_at - 4 * checked_at + COALESCE(held_at, checked_at)) VIRTUAL,
   PRIMARY KEY (product_id, language)
