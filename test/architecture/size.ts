@@ -47,7 +47,7 @@ export function sizesOf(files: Iterable<readonly [file: string, text: string]>):
 }
 
 /** How far all parts together may be above their limits: lent for what makes reads and writes cheaper, and to be paid back. */
-const lent = { lines: 500, tokens: 6500 };
+const lent = { lines: 560, tokens: 6500 };
 
 /** Names each figure that is above its limit, and each limit that a landing has left far above what is there. */
 export function sizeProblems(limits: Sizes, now: Sizes, loan = lent): string[] {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type DayForm, summarise, type Timeslot } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, stretchesOf, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
 import { nothingPrinted, printedOn } from '../../src/domain/catalogue/printed-price.ts';
-import { minutesPassed, venueClock, venueInstant } from '../../src/domain/time/venue-clock.ts';
+import { minutesPassed, venueClock, venueInstants } from '../../src/domain/time/venue-clock.ts';
 import { thorough } from '../fakes/thorough.ts';
 
 const date = '2026-11-21';
@@ -125,7 +125,7 @@ describe("the venue's clock", () => {
     for (const zone of ['Europe/Amsterdam', 'Australia/Lord_Howe', 'Asia/Kolkata', 'Asia/Beirut', null])
       for (const on of ['2026-03-28', '2026-03-29', '2026-04-05', '2026-10-24', '2026-10-25', '2026-11-21'])
         for (let minute = 0; minute <= 1440; minute += 30) {
-          const at = venueInstant(zone, on, minute);
+          const at = venueInstants(zone, on)(minute);
           const named = `${zone} ${on} ${minute}`;
           expect(minutesPassed(zone, on, at), named).toBeGreaterThanOrEqual(minute === 1440 ? 1440 : minute);
           expect(minutesPassed(zone, on, at - 1), named).toBeLessThan(minute);

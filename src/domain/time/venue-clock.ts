@@ -33,14 +33,9 @@ export function minutesPassed(timezone: string | null, date: string, now: number
 }
 
 /**
- * Returns the instant at which a minute of a date begins at the venue. If it occurs twice, the second time counts; if
- * it does not occur, the change of the clocks. If no zone is known, the westernmost one is used.
+ * Returns for the minutes of a date the instants at which they begin at the venue. If one occurs twice, the second time
+ * counts; if it does not occur, the change of the clocks. If no zone is known, the westernmost one is used.
  */
-export function venueInstant(timezone: string | null, date: string, minute: number): number {
-  return venueInstants(timezone, date)(minute);
-}
-
-/** Returns a function that does the same for the minutes of one date. */
 export function venueInstants(timezone: string | null, date: string): (minute: number) => number {
   const start = startOfDate(date, timezone);
   if (timezone === null) return (minute) => start - westernmostMs + minute * 60_000;
