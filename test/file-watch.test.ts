@@ -79,7 +79,7 @@ it('damage is that of the file whose page it was, whatever work has met it', asy
   const { files, mirror } = mirroring;
   damage(loaded.config.mirror.path);
   try {
-    mirror.catalogue.images.unconfirmed(instant(1));
+    mirror.changes.ofDate(1, '2026-12-01');
   } catch (error) {
     files.noteDamage('inbox', error);
   }
