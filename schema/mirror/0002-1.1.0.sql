@@ -2,10 +2,10 @@
 -- Columns and tables that 1.1.0 adds. It may be edited until 1.1.0 is released; its checksum then joins those of
 -- test/mirror/released-steps.test.ts, and what comes later is 0003.
 
--- Members of the product's documents that an update announced with another value, as JSON (domain/push/news.ts). NULL: none.
+-- Members of a product's documents that an update announced with another value, as JSON (news.ts). NULL: none.
 ALTER TABLE _notice ADD COLUMN awaits TEXT;
 
--- Members of the latest answers that are there and cannot be read: src/domain/service/shapes.ts says what happens meanwhile.
+-- Members of the latest answers that cannot be read: src/domain/service/shapes.ts says what happens meanwhile.
 CREATE TABLE _unreadable (
   resource TEXT NOT NULL,           -- as in _record; products: a row of the product list
   member TEXT NOT NULL,             -- dates[].availability
@@ -24,7 +24,7 @@ CREATE INDEX _unreadable_record ON _unreadable (product_id, part);
 -- Refused prices and addresses of images stand there now, from their next read on.
 DELETE FROM _outcome WHERE operation IN ('image-urls', 'prices');
 
--- Deliveries since the last good one that nobody understood, at most three, and the first of them: three of one hour are a gap.
+-- Deliveries since the last good one that nobody understood, at most three, and the first: three of one hour are a gap.
 ALTER TABLE _subscription ADD COLUMN not_understood INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE _subscription ADD COLUMN not_understood_at INTEGER;
 
@@ -40,12 +40,12 @@ ALTER TABLE _held ADD COLUMN likeness TEXT;
 -- An answer with variants of another product is not about its own.
 CREATE INDEX _variant_owner ON _variant (variant_id);
 
--- Each read moves its record in the order of what is due: the table has numbers for its rows, and other columns as before.
--- `times` is new, of availability: how many times each of its dates has on average, by its last stored answer; NULL: not known.
+-- Each read moves its record in the order of what is due, so rows have numbers. `times` is new, of availability: how many times
+-- each of its dates has on average, by its last stored answer; NULL: not known.
 CREATE TABLE _record_rebuilt (
   resource TEXT NOT NULL, product_id INTEGER NOT NULL, edition TEXT NOT NULL, part INTEGER NOT NULL,
-  due_at INTEGER NOT NULL, due_reason TEXT NOT NULL, fetched_at INTEGER, changed_at INTEGER, stale_at INTEGER, body_hash TEXT,
-  failures INTEGER NOT NULL DEFAULT 0, failed_at INTEGER, failure TEXT, job_id INTEGER REFERENCES _job,
+  due_at INTEGER NOT NULL, due_reason TEXT NOT NULL, fetched_at INTEGER, changed_at INTEGER, stale_at INTEGER,
+  body_hash TEXT, failures INTEGER NOT NULL DEFAULT 0, failed_at INTEGER, failure TEXT, job_id INTEGER REFERENCES _job,
   lane INTEGER NOT NULL DEFAULT 6, fetched_reason TEXT, shape REAL, exposure REAL, notified_at INTEGER, told_at INTEGER,
   off_sale_at INTEGER, unanswered_at INTEGER, shows INTEGER, times REAL,
   PRIMARY KEY (resource, product_id, edition, part)
@@ -62,7 +62,7 @@ CREATE INDEX record_due ON _record (lane, due_at, CASE resource WHEN 'availabili
   product_id, edition);
 CREATE INDEX _record_unread ON _record (failures) WHERE fetched_at IS NULL;
 
--- Optional paths: any without which a mirror can be filled. `refusal`: the service lacks the path, or the key may not read it.
+-- Paths without which a mirror can be filled. `refusal`: the service lacks the path, or the key may not read it.
 CREATE TABLE _offer_rebuilt (
   path TEXT PRIMARY KEY CHECK (path IN ('experiences', 'tags', 'product', 'checkout_information', 'variants', 'subscription', 'reactivate')),
   answered_at INTEGER,              -- the last answer that shows that it exists; NULL: none ever did
@@ -105,10 +105,11 @@ CREATE TABLE _wave (
   state TEXT NOT NULL               -- as JSON
 ) STRICT, WITHOUT ROWID;
 
--- The times of a date with tickets. `slots` is positional JSON, trailing nulls left off: [[minute, availability, [[variant_id,
--- max_tickets, retail_price, ticket_value, booking_fee, commission, pricing_restriction, extra], ...], extra], ...]. A time begins
--- at the venue, and is not sold any more, so many minutes after zero_at; a word in place of the minute, and 1440, last until the
--- date ends. A number in place of the offers is the place of an earlier time with the same ones.
+-- The times of a date with tickets. `slots` is positional JSON, trailing nulls left off: [[minute, availability,
+-- [[variant_id, max_tickets, retail_price, ticket_value, booking_fee, commission, pricing_restriction, extra], ...],
+-- extra], ...]. A time is not sold any more so many minutes after zero_at, when it begins at the venue. 1440, and a word
+-- in place of the minute, last until the date ends. A number in place of the offers is the place of an earlier time with
+-- the same ones.
 CREATE TABLE slot_day_rebuilt (
   product_id INTEGER NOT NULL,
   currency TEXT NOT NULL,
@@ -116,10 +117,10 @@ CREATE TABLE slot_day_rebuilt (
   rest TEXT NOT NULL,               -- [availability, timezone, extra], as answered of the whole date
   slots TEXT NOT NULL,
   zero_at INTEGER NOT NULL,
-  ends TEXT,                        -- JSON array: the instant of each time, where clocks change between two of them; else NULL
+  ends TEXT,                        -- JSON array: the instant of each time, where clocks change between them; or NULL
   PRIMARY KEY (product_id, currency, date)
 ) STRICT;
--- Dates move one by one, so that what they leave holds the next ones: copied at once, they would leave the file a quarter larger.
+-- Dates move one by one: copied at once, they would leave the file a quarter larger.
 CREATE TEMP TRIGGER slot_day_moved AFTER DELETE ON main.slot_day BEGIN
   INSERT INTO slot_day_rebuilt
   SELECT old.product_id, old.currency, old.date, old.rest, p.value ->> 3, COALESCE(p.value ->> 0, 0),
@@ -149,12 +150,12 @@ DROP TRIGGER slot_day_moved;
 DROP TABLE slot_day;
 ALTER TABLE slot_day_rebuilt RENAME TO slot_day;
 
--- Instants that every read sets, apart from what it brings: a walk of the list in which nothing has changed writes these rows alone.
+-- Instants that every read sets: a walk of the list in which nothing has changed writes these rows alone.
 CREATE TABLE _product_read (
   product_id INTEGER PRIMARY KEY,
   read_at INTEGER NOT NULL,         -- when the newest stored read of it was sent: an older one changes nothing
   images_verified_at INTEGER,       -- when the newest complete read of its images was sent
-  list_place INTEGER                -- its place in the service's own order, where the list is asked for in it; the first is 1
+  list_place INTEGER                -- in the service's own order, where the list is asked for in it; from 1
 ) STRICT;
 --
 INSERT INTO _product_read SELECT product_id, read_at, images_verified_at, list_place
@@ -180,11 +181,17 @@ CREATE TABLE _text_read (
 --
 INSERT INTO _text_read (product_id, language, checked_at, stale_at, list_read_at, detail_read_at, held_at)
 SELECT product_id, language, checked_at, stale_at, list_read_at, detail_read_at, held_at FROM _product_text ORDER BY 1, 2;
-ALTER TABLE _product_text DROP COLUMN checked_at;
-ALTER TABLE _product_text DROP COLUMN stale_at;
-ALTER TABLE _product_text DROP COLUMN list_read_at;
-ALTER TABLE _product_text DROP COLUMN detail_read_at;
-ALTER TABLE _product_text DROP COLUMN held_at;
+-- Made anew: SQLite goes through the whole schema for each column that is dropped.
+CREATE TABLE _product_text_rebuilt (
+  product_id INTEGER NOT NULL REFERENCES _product, language TEXT NOT NULL, title TEXT, tagline TEXT, city_name TEXT,
+  city_path TEXT, country_name TEXT, changed_at INTEGER NOT NULL, list_document TEXT, list_hash TEXT,
+  detail_document TEXT, detail_hash TEXT, merged_document TEXT, PRIMARY KEY (product_id, language)
+) STRICT;
+--
+INSERT INTO _product_text_rebuilt SELECT product_id, language, title, tagline, city_name, city_path, country_name,
+  changed_at, list_document, list_hash, detail_document, detail_hash, merged_document FROM _product_text ORDER BY rowid;
+DROP TABLE _product_text;
+ALTER TABLE _product_text_rebuilt RENAME TO _product_text;
 ALTER TABLE product DROP COLUMN shown_stale_at;
 ALTER TABLE product DROP COLUMN expired_at;
 ALTER TABLE product DROP COLUMN checked_at;
@@ -207,11 +214,16 @@ CREATE TABLE _price_read (
 INSERT INTO _price_read (product_id, currency, checked_at, stale_at, held_at)
 SELECT product_id, currency, checked_at, stale_at, held_at FROM price WHERE checked_at IS NOT NULL
 GROUP BY product_id, currency;
-ALTER TABLE price DROP COLUMN shown_stale_at;
-ALTER TABLE price DROP COLUMN expired_at;
-ALTER TABLE price DROP COLUMN checked_at;
-ALTER TABLE price DROP COLUMN stale_at;
-ALTER TABLE price DROP COLUMN held_at;
+CREATE TABLE price_rebuilt (
+  product_id INTEGER NOT NULL REFERENCES _product, currency TEXT NOT NULL, until_at INTEGER NOT NULL,
+  from_at INTEGER NOT NULL, from_price INTEGER, prediscount_price INTEGER, lowest_price INTEGER,
+  lowest_adult_price INTEGER, price_variant_type TEXT, shut INTEGER NOT NULL CHECK (shut BETWEEN 0 AND 3), PRIMARY KEY (product_id, currency, until_at)
+) STRICT, WITHOUT ROWID;
+--
+INSERT INTO price_rebuilt SELECT product_id, currency, until_at, from_at, from_price, prediscount_price, lowest_price,
+  lowest_adult_price, price_variant_type, shut FROM price;
+DROP TABLE price;
+ALTER TABLE price_rebuilt RENAME TO price;
 
 -- The rows that a walk has met, by page: where the service has no single-product read, a product's page decides about a
 -- notification.
@@ -224,7 +236,8 @@ CREATE TABLE _walk_page (
   PRIMARY KEY (resource, edition, attempt, page)
 ) STRICT, WITHOUT ROWID;
 --
-INSERT INTO _walk_page SELECT resource, edition, attempt, COALESCE(page, 0), json_group_array(id) FROM _walk_row GROUP BY 1, 2, 3, 4;
+INSERT INTO _walk_page SELECT resource, edition, attempt, COALESCE(page, 0), json_group_array(id) FROM _walk_row
+GROUP BY 1, 2, 3, 4;
 DROP TABLE _walk_row;
 
 -- Of tables that are small, or read whole: every connection of a reader would parse them.

@@ -38,7 +38,7 @@ import {
 } from './days.ts';
 import { PrintedPrices } from './prices.ts';
 
-/** What is stored of an answer that repeats the last one: the instant of the request, and the day at the venue. */
+/** Metadata of an answer that repeats the last one: the instant of its request, and the day at the venue. */
 export interface Confirmed extends OfProduct {
   readonly sent_at: Instant;
   readonly hash: string;
