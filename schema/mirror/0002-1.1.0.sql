@@ -1,4 +1,5 @@
 -- Oldest safe version: 1.1.0
+-- Columns: bb57539603fcb0c8
 -- Columns and tables that 1.1.0 adds. It may be edited until 1.1.0 is released; its checksum then joins those of
 -- test/mirror/released-steps.test.ts, and what comes later is 0003.
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { type FileKind, migrationsOf } from './file-kind.ts';
 
@@ -12,6 +13,7 @@ const made = new WeakMap<URL, Columns[]>();
  */
 export function otherColumns(db: Database.Database, kind: FileKind, version: number): string | null {
   const stands = columnsIn(db);
+  if (markOf(stands) === markIn(migrationsOf(kind)[version - 1] ?? '')) return null;
   for (const [table, columns] of columnsOf(kind, version)) {
     const found = stands.get(table);
     if (found === undefined) return `there is no table ${table}, which schema ${version} has`;
@@ -21,6 +23,17 @@ export function otherColumns(db: Database.Database, kind: FileKind, version: num
     if (surplus !== undefined) return `table ${table} has a column ${surplus}, which schema ${version} does not have`;
   }
   return null;
+}
+
+/** Returns what the columns of a file are known by: two files with the same mark have the same tables and columns. */
+export function markOf(columns: Columns): string {
+  const sorted = [...columns].map(([table, of]) => [table, ...[...of].sort()].join(' ')).sort();
+  return createHash('sha256').update(sorted.join('\n')).digest('hex').slice(0, 16);
+}
+
+/** Returns the mark that a step names for the columns it leads to: with it, no command has to make them first. Null: none. */
+function markIn(step: string): string | null {
+  return /^-- Columns: ([0-9a-f]{16})$/m.exec(step)?.[1] ?? null;
 }
 
 /** Returns the columns of a version. Only the first call reads the steps: one before a change of users lets later ones do without. */

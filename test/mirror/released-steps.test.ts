@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { inboxFile } from '../../src/inbox/inbox.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { version } from '../../src/package.ts';
-import { columnsOf } from '../../src/sqlite/columns.ts';
+import { columnsOf, markOf } from '../../src/sqlite/columns.ts';
 import { compareVersions, type FileKind, oldestSafeOf, schemaVersion } from '../../src/sqlite/file-kind.ts';
 
 /**
@@ -48,6 +48,13 @@ describe('a released step of the schema', () => {
       const open = steps.filter(({ path }) => path.startsWith(`${name}/`) && !(path in released));
       expect(open.length).toBeLessThanOrEqual(1);
       for (const { path, text } of open) expect(path).toMatch(new RegExp(`/\\d{4}-${oldestSafeOf(text)}\\.sql$`));
+    }
+  });
+
+  it('names the mark of the columns it leads to, so that no command makes the schema to know them (0001: it may not be edited)', () => {
+    for (const kind of kinds) {
+      const later = steps.filter(({ path }) => path.startsWith(`${kind.name}/`)).slice(1);
+      for (const [at, { text }] of later.entries()) expect(text).toContain(`\n-- Columns: ${markOf(columnsOf(kind, at + 2))}\n`);
     }
   });
 
