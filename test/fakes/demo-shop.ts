@@ -41,7 +41,7 @@ export async function startDemoShop(stack: AsyncDisposableStack): Promise<DemoSh
   const chosen = sandbox.products().find((each) => each.status === 'available' && each.images.length > 1);
   const product_id = chosen?.id ?? 0;
   const door = `unix:${join(path, 'storefront.sock')}`;
-  const log = new DaemonLog(systemClock);
+  const log = new DaemonLog();
   const port = await freePort();
   const more = {
     storefront: { listen: door },
@@ -61,7 +61,7 @@ export async function startDemoShop(stack: AsyncDisposableStack): Promise<DemoSh
   const reader = stack.use(openReader(daemon.config.mirror.path, { daemon: { listen: door } }));
   const date = reader.calendar(product_id).findLast((day) => day.state === 'available')?.date ?? '';
   const page = daemon.admin[1] ?? '';
-  const breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));
+  const breaking = new Breaking({ sandbox, reader, page });
   const shop = { reader, today: () => '2026-01-01', orderId: () => newId(systemEntropy) };
   const server = stack.use(await startShopServer({ shop, breaking, log, page, product_id, image_origin: images.url }));
   return { sandbox, daemon, reader, breaking, url: server.url, page, product_id, date };

@@ -138,7 +138,7 @@ export function demoCommand(io: Io): Command {
       );
       const signing = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
       const { config, files } = demoConfig({ directory, sandbox, port: await freePort(), key, signing });
-      const log = new DaemonLog(systemClock);
+      const log = new DaemonLog();
       await using daemon = await startDaemon(thisMachine(createLog('info', log)), config, {
         admin: [{ listen: '127.0.0.1:0', token: 'not needed' }],
       });
@@ -215,7 +215,7 @@ async function openShop(stack: AsyncDisposableStack, parts: ShopParts): Promise<
     openReader(mirrorFile(directory), { engine: sqliteLibrary, daemon: { listen: `unix:${doorSocket(directory)}` } }),
   );
   const today = () => new Date(systemClock.now()).toISOString().slice(0, 10);
-  const breaking = stack.use(new Breaking({ sandbox, reader, clock: systemClock, log, page }));
+  const breaking = new Breaking({ sandbox, reader, page });
   const shop = { reader, today, orderId: () => newId(systemEntropy) };
   const product_id = firstOnSale(daemon);
   return stack.use(await startShopServer({ shop, breaking, log, page, image_origin: images.url, product_id })).url;

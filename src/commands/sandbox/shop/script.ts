@@ -66,7 +66,7 @@ document.addEventListener('submit', async (event) => {
 
 async function look() {
   if (!document.hidden && !isStill()) await refresh();
-  setTimeout(look, document.querySelector('[data-pending]') === null ? 2000 : 300);
+  setTimeout(look, 1000);
 }
 setTimeout(look, 1000);
 `;

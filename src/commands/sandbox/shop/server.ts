@@ -5,7 +5,7 @@ import { type Html, html } from '../../../admin/page/html.ts';
 import { listen } from '../../../sandbox/listen.ts';
 import { readBody } from '../../../sandbox/read-body.ts';
 import type { Reader } from '../../../storefront/reader.ts';
-import { type Breaking, type Button, type DaemonLog, places, type Target } from '../breaking.ts';
+import type { Breaking, Button, DaemonLog, Target } from '../breaking.ts';
 import { type ShopPage, stopPage } from './pages.ts';
 import { shopScript } from './script.ts';
 import { type Shop, type ShopRequest, shopAnswer } from './shop.ts';
@@ -148,7 +148,7 @@ interface PanelParts {
   readonly product_id: number;
 }
 
-/** The buttons that break the service, the seconds that each took, and the newest lines of the daemon's log. */
+/** The buttons that break the service, and the newest lines of the daemon's log. */
 function panel(
   { shop, breaking, log, page, product_id }: PanelParts,
   subject: { readonly product_id: number; readonly date: string | null } | null,
@@ -160,28 +160,21 @@ function panel(
   const buttons = breaking.buttons();
   const fields = { product: id, date, back: here };
   return html`<a class="close" href="#closed">Close</a><h2>Break the service</h2>
-<p>The buttons change the simulated service. They act on <b>${title}</b> on ${date}. The seconds run until the shop, <a href="${page}">the page</a> and the log show it.</p>
+<p>The buttons change the simulated service. They act on <b>${title}</b> on ${date}. Watch the shop, <a href="${page}">the page</a> and the log.</p>
 <form method="post" action="/press">${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${buttons.map((button) => buttonPart(shop.reader, button, { product_id: id, date }))}</form>
 <h2>Log of the daemon</h2>
 <pre>${log.newest(12).toReversed().map(lineOf).join('\n')}</pre>`;
 }
 
-function buttonPart(
-  reader: Reader,
-  { name, label, about, state, target, seconds, pending }: Button,
-  here: Target,
-): Html {
-  const times =
-    seconds === null
-      ? html`<p class="soft">${about}</p>`
-      : html`<table${pending ? html` data-pending` : null}><tr>${places.map((place) => html`<th>${place}</th><td>${seconds[place] === null ? (pending ? '…' : '–') : `${seconds[place]?.toFixed(1)} s`}</td>`)}</tr></table>`;
+function buttonPart(reader: Reader, { name, label, about, state, target }: Button, here: Target): Html {
+  const beside = html`<p class="soft">${about}</p>`;
   if (state === 'whole' || target === null)
-    return html`<button name="button" value="${name}">${label}</button>${times}`;
+    return html`<button name="button" value="${name}">${label}</button>${beside}`;
   // An undo acts where the press did, which may be another product or date than those of this page.
   const elsewhere = target.product_id !== here.product_id || target.date !== here.date;
   const of = elsewhere ? ` (${reader.product(target.product_id)?.title ?? 'a product'}, ${target.date})` : '';
-  return html`<button name="button" value="${name}" class="undo">${label}${of}</button>${times}`;
+  return html`<button name="button" value="${name}" class="undo">${label}${of}</button>${beside}`;
 }
 
 /** Shortens a line of JSON to its time, its message and its fields. */

@@ -69,8 +69,6 @@ aside p { margin: 0 0 .5rem; font-size: .82rem; line-height: 1.35; }
 aside button { width: 100%; text-align: left; background: var(--card); border-color: var(--line); color: inherit; }
 aside button.undo { background: var(--wait); color: var(--wait-ink); border-color: transparent; }
 aside button:disabled { opacity: .5; cursor: default; }
-aside table { margin: 0 0 .5rem; font-size: .82rem; } aside th, aside td { padding: 0 .35rem 0 0; font-weight: 400; text-align: left; }
-aside th { color: var(--soft); } aside td { padding-right: .9rem; font-weight: 600; font-variant-numeric: tabular-nums; }
 aside pre { margin: 0; padding: .6rem; border-radius: .5rem; background: var(--none); font-size: .74rem; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 14rem; overflow: auto; }
 @media (max-width: 60rem) {
   .beside { grid-template-columns: minmax(0, 1fr); }
