@@ -133,7 +133,8 @@ async function answer(
   if (fault === null || takesEffect(fault)) take?.();
   if (fault !== null) {
     note(fault.kind === 'status' ? (fault.status ?? 500) : 0);
-    await spoil(response, fault, { ...decided, body }, { clock, gone: whenGone(response), waits });
+    const gone = whenGone(response);
+    await spoil(response, fault, { ...decided, body }, (ms) => waits(clock.sleep(ms, gone)));
     return;
   }
   note(decided.status);

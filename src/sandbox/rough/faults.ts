@@ -2,68 +2,88 @@ import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { Clock } from '../../clock.ts';
 import { pick, roll, sequence } from '../random.ts';
-import { type LieKind, type LieTerms, lied, lieKinds, spellingNames } from './lies.ts';
-import { oneOf, refuseSettings, share, type Values } from './values.ts';
+import { type LieKind, lied, lieKinds, spellingNames } from './lies.ts';
+import { type FaultTerms, oneOf, refuseSettings, terms } from './settings.ts';
+
+/** An answer to be spoilt, and the ways to send it. */
+interface Spoiling {
+  readonly response: ServerResponse;
+  readonly terms: FaultTerms;
+  readonly body: string;
+  /** Sends a text as JSON, with the status of the answer or 200. */
+  send(text: string | Buffer, headers?: Readonly<Record<string, string>>): void;
+  ok(text: string | Buffer, headers?: Readonly<Record<string, string>>): void;
+  /** Sends the head of the answer, as JSON of so many bytes. */
+  head(bytes: number): void;
+  /** Waits for this many milliseconds, or until the client has gone. */
+  sleep(ms: number): Promise<void>;
+}
 
 /** Injected faults in the manner of Toxiproxy's toxics, and answers with missing or renamed members. */
-export const spoiltKinds = [
-  'status', 'delay', 'drip', 'hang', 'reset', 'truncate', 'truncate-valid', 'garbage', 'html', 'gzip-bomb', 'huge',
-  'redirect', 'bom', 'wrong-type', 'success-false', 'missing-array', 'invalid-utf8', 'empty-list', 'without',
-  'renamed', 'fewer-rows', 'more-counted', 'any',
-] as const; // biome-ignore format: words
+const spoils = {
+  status: ({ response, terms: { status = 500, headers, body = errorOf(status) } }) => {
+    response.writeHead(status, { 'content-type': body.startsWith('<') ? 'text/html' : 'application/json', ...headers });
+    response.end(body);
+  },
+  delay: async (it) => {
+    await it.sleep(it.terms.ms ?? 1000);
+    it.send(it.body);
+  },
+  drip: async (it) => {
+    const bytes = Buffer.from(it.body);
+    it.head(bytes.length);
+    for (const byte of bytes) {
+      it.response.write(Buffer.of(byte));
+      await it.sleep(it.terms.ms ?? 300);
+    }
+    it.response.end();
+  },
+  hang: async (it) => {
+    await it.sleep(it.terms.ms ?? 3_600_000);
+    it.response.destroy();
+  },
+  reset: (it) => void it.response.socket?.resetAndDestroy(),
+  truncate: (it) => breakOff(it, it.body, Buffer.byteLength(it.body) >> 1),
+  'truncate-valid': (it) => breakOff(it, it.body + ' '.repeat(4096), Buffer.byteLength(it.body)),
+  garbage: (it) => it.ok(`{"success":tru${it.body.slice(0, 40)}`),
+  html: (it) => it.ok('<!doctype html><title>Maintenance</title>', { 'content-type': 'text/html; charset=utf-8' }),
+  'gzip-bomb': (it) => it.ok(gzipBomb(), { 'content-encoding': 'gzip' }),
+  huge: (it) => it.ok(`{"success":true,"padding":"${'x'.repeat(40 * 1024 * 1024)}"}`),
+  redirect: ({ response, terms }) =>
+    void response.writeHead(302, { location: 'http://127.0.0.1:9/elsewhere', ...terms.headers }).end(),
+  bom: (it) => it.send(`\ufeff${it.body}`),
+  'wrong-type': (it) => it.send(it.body, { 'content-type': 'text/plain' }),
+  'success-false': (it) => it.ok('{"success":false,"error_code":"server_error","message":"Try again later."}'),
+  'missing-array': (it) => it.ok('{"success":true}'),
+  'invalid-utf8': (it) =>
+    it.ok(Buffer.concat([Buffer.from(it.body.slice(0, -1)), Buffer.of(0xff, 0xfe), Buffer.from('}')])),
+  'empty-list': (it) => it.ok(emptyList),
+  without: (it) =>
+    it.send(JSON.stringify(JSON.parse(it.body, (name, value) => (name === it.terms.member ? undefined : value)))),
+  renamed: (it) => {
+    const { member = 'id', as = 'product_id', rows = Infinity } = it.terms;
+    otherList(it, (list, total) => [
+      list.map(({ [member]: value, ...row }, index) => ({ [index < rows ? as : member]: value, ...row })),
+      total,
+    ]);
+  },
+  'fewer-rows': (it) => otherList(it, (list, total) => [list.slice(0, it.terms.rows), total]),
+  'more-counted': (it) => otherList(it, (list, total) => [list, total + (it.terms.rows ?? Infinity)]),
+} as const satisfies Readonly<Record<string, (it: Spoiling) => void | Promise<void>>>;
 
-export type FaultKind = (typeof spoiltKinds)[number] | LieKind;
+type SpoiltKind = keyof typeof spoils;
+
+/** Each fault that replaces an answer; `any` draws among some of them each time. */
+export const spoiltKinds = [...(Object.keys(spoils) as SpoiltKind[]), 'any'] as const;
+
+export type FaultKind = SpoiltKind | 'any' | LieKind;
 
 /**
  * A fault, the requests that it hits, and its time. Every lie that hits a request is applied. Of the other faults, the
  * first one that hits replaces the answer.
  */
-export interface FaultRule extends LieTerms {
+export interface FaultRule extends FaultTerms {
   readonly kind: FaultKind;
-  /** A regular expression over path and query; absent: every request. */
-  readonly path?: string;
-  /** Absent: any method. */
-  readonly method?: 'GET' | 'PUT' | 'POST';
-  /**
-   * The share of requests that it hits, 0 to 1; absent: all. Records are drawn by the seed, and records of one product
-   * together.
-   */
-  readonly share?: number;
-  /**
-   * `records` (default): hits the same records for as long as the fault lasts. `answers`: each answer is drawn
-   * independently.
-   */
-  readonly of?: 'records' | 'answers';
-  /** Begin and end, in milliseconds since it was set; absent: at once, and never. */
-  readonly from_ms?: number;
-  readonly until_ms?: number;
-  /** Makes the fault come and go: present for this many milliseconds, absent for as many, and so on. */
-  readonly flap_ms?: number;
-  /**
-   * `taken`: a PUT or POST takes effect although its answer is spoilt. Default: `taken`; for the kind `status`: `none`.
-   */
-  readonly effect?: 'taken' | 'none';
-  /** The number of matching requests to skip first. */
-  readonly after?: number;
-  /** The number of requests to hit, after which it never hits again. */
-  readonly times?: number;
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
-  /**
-   * For `without`: the member to remove from all objects of the answer. For `renamed`: the member to rename in the rows
-   * of a list. For `respelt`: the path of the member in a record. For `one-value`: the member with the same text everywhere.
-   */
-  readonly member?: string;
-  /** For `renamed`: the new name of the member. For `respelt`: the spelling; absent: `body` replaces the value. */
-  readonly as?: string;
-  /**
-   * Number of rows of the page. `renamed`: the first rows that are changed (absent: all). `fewer-rows`: the rows that
-   * are left. `more-counted`: the rows that the total counts in addition.
-   */
-  readonly rows?: number;
-  /** Milliseconds: for `delay` and `hang` in all, for `drip` per byte. */
-  readonly ms?: number;
 }
 
 /** The kinds among which `any` draws each time. */
@@ -175,40 +195,8 @@ function idIn(url: string): number {
   return Number(/\/products\/(\d+)/.exec(url)?.[1] ?? 0);
 }
 
-const isAny = (value: unknown) => typeof value === 'number' && value >= 0;
-const count: Values = { says: 'a whole number', fits: (value) => Number.isSafeInteger(value) && isAny(value) };
-const ms: Values = { says: 'milliseconds', fits: isAny };
-const text: Values = { says: 'a text', fits: (value) => typeof value === 'string' };
-
 /** The accepted values of each member of a fault. */
-const members: Readonly<Record<keyof FaultRule, Values>> = {
-  kind: oneOf(...lieKinds, ...spoiltKinds),
-  path: { says: 'a regular expression over path and query', fits: isPattern },
-  method: oneOf('GET', 'PUT', 'POST'),
-  share,
-  of: oneOf('records', 'answers'),
-  from_ms: ms,
-  until_ms: ms,
-  flap_ms: { says: 'milliseconds from 1', fits: (value) => typeof value === 'number' && value >= 1 },
-  factor: { says: 'a number from 0', fits: isAny },
-  amount: { says: 'a number from 0', fits: isAny },
-  left: count,
-  text,
-  currency: { says: 'a code of three letters', fits: (value) => /^[A-Z]{3}$/.test(String(value)) },
-  status: {
-    says: 'a status from 200 to 599',
-    fits: (value) => count.fits(value) && Number(value) >= 200 && Number(value) < 600,
-  },
-  headers: { says: 'names and texts', fits: (value) => isTexts(value) },
-  body: text,
-  effect: oneOf('taken', 'none'),
-  after: count,
-  times: count,
-  member: text,
-  as: text,
-  rows: count,
-  ms,
-};
+const members = { kind: oneOf(...lieKinds, ...spoiltKinds), ...terms };
 
 /** Returns the reason why a value from outside is not a list of faults; null: it is one. */
 export function refuseFaults(given: unknown): string | null {
@@ -237,18 +225,6 @@ function isSpelling(as: string | undefined, body: string | undefined): boolean {
   }
 }
 
-function isPattern(value: unknown): boolean {
-  try {
-    return typeof value === 'string' && new RegExp(value) !== null;
-  } catch {
-    return false;
-  }
-}
-
-function isTexts(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.values(value).every((each) => typeof each === 'string');
-}
-
 /** Returns whether a request takes effect although a fault spoils its answer. */
 export function takesEffect({ kind, effect = kind === 'status' ? 'none' : 'taken' }: FaultRule): boolean {
   return effect === 'taken';
@@ -267,77 +243,23 @@ const emptyList = '{"success":true,"products":[],"experiences":[],"pagination":{
 /** Sends a spoilt answer instead of `body`. Resolves when it is sent, or when the client has gone. */
 export async function spoil(
   response: ServerResponse,
-  fault: FaultRule,
+  { kind, ...terms }: FaultRule,
   { status, body }: { status: number; body: string },
-  { clock, gone, waits }: { clock: Clock; gone: AbortSignal; waits: (wait: Promise<void>) => Promise<void> },
+  sleep: Spoiling['sleep'],
 ): Promise<void> {
-  const json = { 'content-type': 'application/json', ...fault.headers };
-  const send = (status: number, headers: Record<string, string>, text: string | Buffer) => {
-    response.writeHead(status, headers);
-    response.end(text);
-  };
-  switch (fault.kind) {
-    case 'status':
-      return send(
-        fault.status ?? 500,
-        { 'content-type': fault.body?.startsWith('<') ? 'text/html' : 'application/json', ...fault.headers },
-        fault.body ?? errorOf(fault.status ?? 500),
-      );
-    case 'delay':
-      await waits(clock.sleep(fault.ms ?? 1000, gone));
-      return send(status, json, body);
-    case 'hang':
-      await waits(clock.sleep(fault.ms ?? 3_600_000, gone));
-      return void response.destroy();
-    case 'drip': {
-      const bytes = Buffer.from(body);
-      response.writeHead(status, { ...json, 'content-length': String(bytes.length) });
-      for (const byte of bytes) {
-        response.write(Buffer.of(byte));
-        await waits(clock.sleep(fault.ms ?? 300, gone));
-      }
-      return void response.end();
-    }
-    case 'reset':
-      return void response.socket?.resetAndDestroy();
-    case 'truncate':
-    case 'truncate-valid': {
-      const bytes = Buffer.from(fault.kind === 'truncate' ? body : `${body}${' '.repeat(4096)}`);
-      response.writeHead(status, { ...json, 'content-length': String(bytes.length) });
-      response.write(bytes.subarray(0, fault.kind === 'truncate' ? bytes.length >> 1 : bytes.length - 4096), () =>
-        response.destroy(),
-      );
-      return undefined;
-    }
-    case 'garbage':
-      return send(200, json, `{"success":tru${body.slice(0, 40)}`);
-    case 'html':
-      return send(200, { 'content-type': 'text/html; charset=utf-8' }, '<!doctype html><title>Maintenance</title>');
-    case 'gzip-bomb':
-      return send(200, { ...json, 'content-encoding': 'gzip' }, gzipBomb());
-    case 'huge':
-      return send(200, json, `{"success":true,"padding":"${'x'.repeat(40 * 1024 * 1024)}"}`);
-    case 'redirect':
-      return send(302, { location: 'http://127.0.0.1:9/elsewhere', ...fault.headers }, '');
-    case 'bom':
-      return send(status, json, `\ufeff${body}`);
-    case 'wrong-type':
-      return send(status, { ...json, 'content-type': 'text/plain' }, body);
-    case 'success-false':
-      return send(200, json, '{"success":false,"error_code":"server_error","message":"Try again later."}');
-    case 'missing-array':
-      return send(200, json, '{"success":true}');
-    case 'renamed':
-    case 'fewer-rows':
-    case 'more-counted':
-      return send(status, json, otherList(body, fault));
-    case 'without':
-      return send(status, json, without(body, fault.member));
-    case 'invalid-utf8':
-      return send(200, json, Buffer.concat([Buffer.from(body.slice(0, -1)), Buffer.of(0xff, 0xfe), Buffer.from('}')]));
-    case 'empty-list':
-      return send(200, json, emptyList);
-  }
+  const json = { 'content-type': 'application/json', ...terms.headers };
+  const send = (text: string | Buffer, headers = {}) =>
+    void response.writeHead(status, { ...json, ...headers }).end(text);
+  const ok = (text: string | Buffer, headers = {}) => void response.writeHead(200, { ...json, ...headers }).end(text);
+  const head = (bytes: number) => void response.writeHead(status, { ...json, 'content-length': String(bytes) });
+  await spoils[kind as SpoiltKind]({ response, terms, body, send, ok, head, sleep });
+}
+
+/** Announces a text, sends as many bytes of it as `sent`, and breaks the connection. */
+function breakOff(it: Spoiling, text: string, sent: number): void {
+  const bytes = Buffer.from(text);
+  it.head(bytes.length);
+  it.response.write(bytes.subarray(0, sent), () => it.response.destroy());
 }
 
 /** Returns the documented error body of a status. */
@@ -356,27 +278,15 @@ const errors: Readonly<Record<number, object>> = {
   503: saying('service_unavailable', 'Please try again.'),
 };
 
-function without(body: string, member: string | undefined): string {
-  return JSON.stringify(JSON.parse(body, (name, value) => (name === member ? undefined : value)));
-}
+type Row = Readonly<Record<string, unknown>>;
 
-/** Returns the page of a list with rows that do not match its total, or with a renamed member. */
+/** Sends the page of a list with other rows, or another total. */
 function otherList(
-  body: string,
-  { kind, member = 'id', as = 'product_id', rows = Number.POSITIVE_INFINITY }: FaultRule,
-): string {
-  const answer = JSON.parse(body) as Record<string, unknown> & { pagination: { total: number } };
+  { send, body }: Spoiling,
+  changed: (list: readonly Row[], total: number) => readonly [list: readonly Row[], total: number],
+): void {
+  const answer = JSON.parse(body) as Row & { pagination: { total: number } };
   const name = ['products', 'experiences', 'tags'].find((list) => list in answer) ?? 'products';
-  const all = answer[name] as Record<string, unknown>[];
-  switch (kind) {
-    case 'fewer-rows':
-      return JSON.stringify({ ...answer, [name]: all.slice(0, rows) });
-    case 'more-counted':
-      return JSON.stringify({ ...answer, pagination: { ...answer.pagination, total: answer.pagination.total + rows } });
-    default:
-      return JSON.stringify({
-        ...answer,
-        [name]: all.map(({ [member]: value, ...row }, index) => ({ [index < rows ? as : member]: value, ...row })),
-      });
-  }
+  const [list, total] = changed(answer[name] as Row[], answer.pagination.total);
+  send(JSON.stringify({ ...answer, [name]: list, pagination: { ...answer.pagination, total } }));
 }

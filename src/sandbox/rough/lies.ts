@@ -1,26 +1,9 @@
+import type { FaultTerms } from './settings.ts';
+
 type Members = Readonly<Record<string, unknown>>;
 
-/** Details of a lie. */
-export interface LieTerms {
-  /** For `prices`: the factor of every amount. */
-  readonly factor?: number;
-  /** For `prices`: the value that replaces every amount. */
-  readonly amount?: number;
-  /** For `currency`: the currency code in place of the correct one. */
-  readonly currency?: string;
-  /** For `respelt`: the path of a member in a record, like `dates[].availability`. For `one-value`: the member. */
-  readonly member?: string;
-  /** For `respelt`: the spelling; absent: the JSON of `body` takes the place of the value. */
-  readonly as?: string;
-  readonly body?: string;
-  /** For `cut-dates`, `cut-times` and `cut-texts`: how many dates, times of a date, or characters of a text are left. */
-  readonly left?: number;
-  /** For `one-value`: the text that every record has there. */
-  readonly text?: string;
-}
-
 /** `other`: the answer about another product, for `another-product`. */
-type Lying = LieTerms & { readonly other?: string | undefined };
+type Lying = FaultTerms & { readonly other?: string | undefined };
 
 /**
  * Lies: answers that are complete, well-formed and wrong. Each distorts one record: a row of a list, the product of its
