@@ -334,7 +334,7 @@ describe('the architecture', () => {
     ];
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
-      'WrongShape: domain/service/shape.ts, domain/schedule/plan.ts',
+      'WrongShape: domain/service/shapes.ts, domain/schedule/plan.ts',
     ]);
   });
 

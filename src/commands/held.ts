@@ -1,8 +1,15 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { isSubject, type Kind, type Subject, subjectNames, subjects } from '../domain/evidence/claims.ts';
-import { decisionAt, isOpen } from '../domain/evidence/hold.ts';
-import { amountTexts, claimText, type HeldClaims, progressText, whatToType } from '../domain/evidence/words.ts';
+import {
+  amountTexts,
+  claimText,
+  decisionAt,
+  type HeldClaims,
+  isOpen,
+  progressText,
+  whatToType,
+} from '../domain/evidence/hold.ts';
 import { duration } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { daemonOrHere } from './daemon-or-here.ts';

@@ -4,7 +4,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import { parseDuration } from '../config/units.ts';
 import { isOneOfSeveral, noReplay } from '../daemon/sharing/sharing.ts';
 import { deliveryText } from '../domain/push/delivery-text.ts';
-import { isDate } from '../domain/time/dates.ts';
+import { isDate } from '../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { counted, duration, number, printable, printableLines } from '../format.ts';
 import type { Delivery, ListedDelivery } from '../inbox/delivery.ts';

@@ -8,7 +8,7 @@ import { probeAlone } from '../daemon/probing.ts';
 import { tryAdapter } from '../daemon/recorded-trial.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { counted, printable } from '../format.ts';
-import { readRecording } from '../sandbox/reads/recording-file.ts';
+import { readRecording } from '../sandbox/reads/recording.ts';
 import { makeDirectory } from '../sqlite/make-directory.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
 import { mostCalls } from '../sync/reports/probe-calls.ts';

@@ -41,8 +41,7 @@ import type { Mirroring } from './mirroring.ts';
 import { probeThrough } from './probing.ts';
 import { encoded, KeptAnswers } from './reading/kept-answers.ts';
 import { ReaderThread } from './reading/thread.ts';
-import { hostsOf } from './sharing/hosts.ts';
-import { noReplay } from './sharing/sharing.ts';
+import { hostsOf, noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
 
 /** The most dates that people are shown: two weeks in two currencies. */

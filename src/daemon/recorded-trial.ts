@@ -1,8 +1,13 @@
 import type { LoadedConfig } from '../config/load.ts';
-import { asBelieved, type Exchange, otherwise, type ProbeEvidence } from '../domain/probe/assumption.ts';
-import { memberAssumptions } from '../domain/probe/member-assumptions.ts';
+import {
+  asBelieved,
+  type Exchange,
+  memberAssumptions,
+  otherwise,
+  type ProbeEvidence,
+} from '../domain/probe/assumption.ts';
 import type { Question } from '../domain/service/adapter.ts';
-import { addDays } from '../domain/time/dates.ts';
+import { addDays } from '../domain/time/venue.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
 import { ServiceAsker } from '../upstream/adapter/service-asker.ts';
 import { tryOn } from '../upstream/adapter-trial.ts';

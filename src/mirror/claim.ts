@@ -1,4 +1,4 @@
-import type { ImageSize } from '../domain/catalogue/image-file.ts';
+import type { ImageSize } from '../domain/catalogue/image.ts';
 import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { Database } from '../sqlite/database-file.ts';

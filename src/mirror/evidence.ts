@@ -1,12 +1,12 @@
 import type { Instant } from '../clock.ts';
 import { appliedCountsMs, type Subject, subjects } from '../domain/evidence/claims.ts';
 import type { Hold } from '../domain/evidence/hold.ts';
+import { currencyOf, type HeldClaims } from '../domain/evidence/hold.ts';
 import type { WaveState } from '../domain/evidence/wave.ts';
-import { currencyOf, type HeldClaims } from '../domain/evidence/words.ts';
 import type { RecordKey } from '../domain/schedule/record.ts';
-import { splitListEdition } from '../domain/schedule/record-kinds.ts';
+import { splitListEdition } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
-import type { Dates } from '../domain/time/dates.ts';
+import type { Dates } from '../domain/time/venue.ts';
 import {
   type Bound,
   type ExpressionBuilder,

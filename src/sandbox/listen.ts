@@ -1,4 +1,4 @@
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import { CataloguedError, exitCodes } from '../errors.ts';
 
 /** Opens a server's port; 0 takes a free one. Rejects (74) if the port is taken. */
@@ -19,4 +19,18 @@ export function listen(server: Server, port: number, host: string): Promise<void
     resolve();
   });
   return promise;
+}
+
+const mostBytes = 4 * 1024 * 1024;
+
+/** Returns the whole body as text. A body of more than 4 MiB ends the connection. */
+export async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new Error('the body is too large');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }

@@ -1,4 +1,4 @@
-import type { SubscriptionSnapshot } from './push/subscription-snapshot.ts';
+import type { SubscriptionSnapshot } from './push/notifier.ts';
 import type { SandboxAnswer } from './reads/answer.ts';
 import { productState } from './reads/state.ts';
 import { refuseQuirks } from './rough/quirks.ts';

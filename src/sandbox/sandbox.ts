@@ -2,21 +2,26 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
 import { type CallLog, callLog } from './call-log.ts';
-import { listen } from './listen.ts';
+import { listen, readBody } from './listen.ts';
 import type { Owned } from './own-endpoints.ts';
 import type { SendOutcome } from './push/delivery.ts';
 import { readPublicKey } from './push/jwt.ts';
-import type { LegacyChangeType } from './push/notification-body.ts';
-import { type Notifier, type NotifierOptions, notifier, type Troubles } from './push/notifier.ts';
+import type { LegacyChangeType } from './push/notifier.ts';
+import {
+  type Notifier,
+  type NotifierOptions,
+  notifier,
+  type SubscriptionSnapshot,
+  snapshots,
+  type Troubles,
+} from './push/notifier.ts';
 import { type EndpointOptions, isSubscriptionPath, subscriptionEndpoints } from './push/subscription-endpoints.ts';
-import { type SubscriptionSnapshot, snapshots } from './push/subscription-snapshot.ts';
 import {
   subscriptions as keepSubscriptions,
   type LifeOptions,
   type SandboxSubscriptions,
 } from './push/subscriptions.ts';
 import { roll, sequence } from './random.ts';
-import { readBody } from './read-body.ts';
 import { createRecording, type RecordedAnswer } from './reads/recording.ts';
 import { error, type RouteOptions, route } from './reads/routes.ts';
 import { type ProductState, productState, type StateQuestion } from './reads/state.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { readImagesNearLimit } from './images/confirm.ts';
+import { readImagesNearLimit } from './images/vanished.ts';
 import { healGaps, updateCoverage } from './notifications/coverage.ts';
 import { judgeNotices } from './notifications/trust.ts';
 import { surveyDemand } from './records/call-value.ts';

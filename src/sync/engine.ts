@@ -6,12 +6,9 @@ import type { RecordFacts } from '../domain/schedule/record.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
 import { faultOf } from '../sqlite/fault.ts';
 import { refreshAvailability } from './reads/availability.ts';
-import { refreshCheckoutInformation } from './reads/checkout-information.ts';
 import { CommitTogether } from './reads/commit.ts';
-import { refreshProductDetail } from './reads/product.ts';
-import { refreshVariants } from './reads/variants.ts';
-import { walkExperiences, walkTags } from './reads/walk-lists.ts';
-import { readPlace, walkProducts } from './reads/walk-products.ts';
+import { refreshCheckoutInformation, refreshProductDetail, refreshVariants } from './reads/product.ts';
+import { readPlace, walkExperiences, walkProducts, walkTags } from './reads/walk-products.ts';
 import { type Commit, ReadLane, type Sync } from './records/context.ts';
 import { type Refreshed, recordFailure } from './records/settle.ts';
 

@@ -2,11 +2,15 @@ import type { Question } from '../domain/service/adapter.ts';
 import { counted } from '../format.ts';
 import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
 import { decodeAvailability } from './decode-availability.ts';
-import { decodeCheckoutInformation } from './decode-checkout-information.ts';
-import { decodeExperiencePage } from './decode-experience.ts';
-import { decodeProductDetail, decodeProductPage, type Page } from './decode-product.ts';
-import { decodeTagPage } from './decode-tag.ts';
-import { decodeVariantsRead } from './decode-variants.ts';
+import {
+  decodeCheckoutInformation,
+  decodeExperiencePage,
+  decodeProductDetail,
+  decodeProductPage,
+  decodeTagPage,
+  decodeVariantsRead,
+  type Page,
+} from './decode-product.ts';
 
 /** The result of reading an answer as the daemon would, without storing it. */
 export interface AdapterTrial {

@@ -8,13 +8,20 @@ import {
 } from '../domain/catalogue/availability.ts';
 import type { RowAnswer } from '../domain/service/adapter.ts';
 import { type AnswerContext, amountsIn, besideClock, endOfDay, noTime } from '../domain/service/member.ts';
-import { members, WrongShape } from '../domain/service/shape.ts';
-import { availabilityShape, dayShape, offerShape, priceShape, slotShape } from '../domain/service/shapes.ts';
-import { storable, UnreadMembers } from '../domain/service/unread.ts';
-import { addDays, datesBetween, earlier, isDate, later } from '../domain/time/dates.ts';
-import { offsetOn } from '../domain/time/venue.ts';
+import {
+  availabilityShape,
+  dayShape,
+  members,
+  offerShape,
+  priceShape,
+  slotShape,
+  storable,
+  UnreadMembers,
+  WrongShape,
+} from '../domain/service/shapes.ts';
+import { addDays, datesBetween, earlier, isDate, later, offsetOn } from '../domain/time/venue.ts';
 import { isMembers, type Members } from '../domain/values/members.ts';
-import { decodeGroups, decodeVariants } from './decode-variants.ts';
+import { decodeGroups, decodeVariants } from './decode-product.ts';
 
 export interface DatesWanted {
   readonly from: string;

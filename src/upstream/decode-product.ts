@@ -1,19 +1,34 @@
+import type { CheckoutInformation, SharedMembers } from '../domain/catalogue/checkout-information.ts';
+import type { Experience } from '../domain/catalogue/experience.ts';
 import { type Image, imageKey } from '../domain/catalogue/image.ts';
 import type { ProductEntry } from '../domain/catalogue/product.ts';
 import { expiryOf } from '../domain/catalogue/signed-address.ts';
+import type { Tag } from '../domain/catalogue/tag.ts';
+import type { Variant, VariantGroup, VariantsAnswer } from '../domain/catalogue/variant.ts';
 import type { MayPublish } from '../domain/push/public-address.ts';
+import type { ListAnswer } from '../domain/service/adapter.ts';
 import { type AnswerContext, amountsIn, count, refusedAddress, unreadable } from '../domain/service/member.ts';
-import { members, WrongShape } from '../domain/service/shape.ts';
 import {
+  addressShape,
+  checkoutShape,
+  experienceShape,
   imageShape,
+  informationShape,
+  members,
+  missing,
   placeShape,
   productShape,
   ratingShape,
+  tagShape,
+  UnreadMembers,
   unreadableCredit,
+  variantShape,
   venueShape,
+  WrongShape,
 } from '../domain/service/shapes.ts';
-import { UnreadMembers } from '../domain/service/unread.ts';
+import { identifier } from '../domain/values/identifier.ts';
 import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
+import { pageAddress } from '../domain/values/page-address.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
 
 /** One page of a list. */
@@ -71,7 +86,7 @@ export function decodeProductDetail(
 }
 
 /** Decodes the rows of a page, and what is said of the whole list. */
-export function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entry): Page<Entry> {
+function decodePage<Entry>(list: ReadRows, decode: (row: unknown) => Entry): Page<Entry> {
   const { rows, next, members } = list;
   const [size, total] = [list.page_size, list.total].map((sent) => {
     const number = count.read(sent);
@@ -126,31 +141,25 @@ function decodeProduct(json: unknown, currency: string, mayPublish: MayPublish):
 }
 
 /** Returns the context of a row: no amounts are read in one whose currency is another one, or unreadable. */
-export function contextOf({ currency: sent }: Members, currency: string, mayPublish: MayPublish): AnswerContext {
+function contextOf({ currency: sent }: Members, currency: string, mayPublish: MayPublish): AnswerContext {
   const own = productShape.members.currency.read(sent);
   return { amount: own === null || own === currency ? amountsIn(currency) : () => null, mayPublish };
 }
 
 /** Returns where something is. */
-export function placed(
-  place: Members | null,
-  unread: UnreadMembers,
-): { latitude: number | null; longitude: number | null } {
+function placed(place: Members | null, unread: UnreadMembers): { latitude: number | null; longitude: number | null } {
   const { lat, lng } = placeShape.read(place ?? {}, unread);
   return { latitude: lat, longitude: lng };
 }
 
 /** Returns the average and how many rated; zero ratings mean no rating, even if there is an average. */
-export function rated(
-  ratings: Members | null,
-  unread: UnreadMembers,
-): { rating: number | null; rating_count: number | null } {
+function rated(ratings: Members | null, unread: UnreadMembers): { rating: number | null; rating_count: number | null } {
   const { average, total } = ratingShape.read(ratings ?? {}, unread);
   return { rating: total === 0 ? null : average, rating_count: total };
 }
 
 /** Decodes the images of a product or an experience. One with an address that is not handed on is left out. */
-export function decodeImages(
+function decodeImages(
   list: readonly unknown[],
   mayPublish: MayPublish,
   unread: UnreadMembers,
@@ -180,4 +189,116 @@ export function decodeImages(
     }
   }
   return { images: [...first.values()], hidden, expire_at };
+}
+
+/** Decodes a page of the experience list. */
+export function decodeExperiencePage(list: ReadRows, currency: string, mayPublish: MayPublish): Page<Experience> {
+  return decodePage(list, (row) => decodeExperience(members(row, 'the experience'), currency, mayPublish));
+}
+
+function decodeExperience(json: Members, currency: string, mayPublish: MayPublish): Experience {
+  const unread = new UnreadMembers();
+  const read = experienceShape.read(json, unread, contextOf(json, currency, mayPublish));
+  if (read.images === null && json.images != null) throw new WrongShape('images of the experience is no list');
+  const { images, ...rest } = json;
+  const { street, city_name, country_name } = addressShape.read(read.address ?? {}, unread);
+  return {
+    experience_id: read.id,
+    title: read.title,
+    tagline: read.tagline || null,
+    description: read.description || null,
+    url: pageAddress(json.experience_url),
+    address: street || null,
+    city_name: city_name || null,
+    country_name: country_name || null,
+    ...placed(read.geolocation, unread),
+    ...rated(read.ratings, unread),
+    from_price: read.from_price,
+    product_ids: read.product_ids ?? [],
+    // If null or missing, the known ones stay until their 14 days are over.
+    images: read.images === null ? null : decodeImages(read.images, mayPublish, unread).images,
+    document: JSON.stringify(rest),
+    unread: unread.examples,
+  };
+}
+
+/** Decodes a page of the list of tags. */
+export function decodeTagPage(list: ReadRows): Page<Tag> {
+  return decodePage(list, (row) => {
+    const unread = new UnreadMembers();
+    const { id: tag_id, name, type_name, type_group_name } = tagShape.read(row, unread);
+    return {
+      tag_id,
+      name: name || null,
+      type_name: type_name || null,
+      type_group_name: type_group_name || null,
+      document: JSON.stringify(row),
+      unread: unread.examples,
+    };
+  });
+}
+
+/**
+ * Decodes the variants of a product, also those in its availability (specification §2). One without a usable id is a
+ * wrong shape.
+ */
+export function decodeVariants(rows: readonly unknown[], unread: UnreadMembers): Variant[] {
+  const variants = rows.map((row) => ({
+    variant_id: variantShape.read(row, unread).id,
+    document: JSON.stringify(row),
+  }));
+  return [...new Map(variants.map((variant) => [variant.variant_id, variant])).values()];
+}
+
+/** Decodes the variants read of a product. */
+export function decodeVariantsRead({ rows, groups }: ListAnswer): VariantsAnswer {
+  const unread = new UnreadMembers();
+  const variants = decodeVariants(rows, unread);
+  return { variants, groups: decodeGroups(groups), unread: unread.examples };
+}
+
+/** Returns the groups of variants that have a name. */
+export function decodeGroups(sent: unknown): VariantGroup[] {
+  return (Array.isArray(sent) ? sent : []).filter(isMembers).flatMap(({ id, name }) => {
+    const group_id = identifier(id);
+    return group_id === null || typeof name !== 'string' || name === '' ? [] : [{ group_id, name }];
+  });
+}
+
+/** Returns which of the undeclared members of an answer are not the product's own. */
+type SharedIn = (undeclared: Members) => SharedMembers;
+const none: SharedIn = () => ({ common: [], unsure: [] });
+
+/** Members that are about the product, also where all products have the same value. */
+const payload = new Set([
+  ...Object.keys(checkoutShape.members),
+  ...[
+    'starting_point',
+    'usage',
+    'pre_purchase',
+    'post_purchase',
+    'included',
+    'excluded',
+    'whats_included',
+    'whats_excluded',
+  ],
+]);
+
+/**
+ * Decodes the checkout information of a product (specification §2); an answer without either flag has the wrong shape.
+ * So has one whose texts cannot be read: they must be shown before a sale, and the earlier ones stay.
+ */
+export function decodeCheckoutInformation(row: Members, sharedIn: SharedIn = none): CheckoutInformation {
+  if (row.has_timeslots == null && row.has_dynamic_pricing == null)
+    throw missing(row, 'has_timeslots or has_dynamic_pricing');
+  const [unread, texts] = [new UnreadMembers(), new UnreadMembers()];
+  const { additional_information, ...flags } = checkoutShape.read(row, unread);
+  if (additional_information === null && row.additional_information != null)
+    throw new WrongShape('additional_information of the checkout information is no object');
+  const information = informationShape.read(additional_information ?? {}, texts);
+  const [unreadable] = texts.examples ?? [];
+  if (unreadable !== undefined) throw new WrongShape(`${unreadable[0]} is ${unreadable[1].example}, no text`);
+  const { common, unsure } = sharedIn(Object.fromEntries(Object.entries(row).filter(([name]) => !payload.has(name))));
+  const shared = common.length + unsure.length === 0 ? {} : { shared: { common, unsure } };
+  return { ...flags, ...information, document: JSON.stringify(row), ...shared, unread: unread.examples };
 }

@@ -3,7 +3,7 @@ import { lookup as systemLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher } from 'undici';
 import { type Clock, DeadlineExceeded, type Instant, instant } from '../clock.ts';
-import { mayBeImage } from '../domain/catalogue/image-file.ts';
+import { mayBeImage } from '../domain/catalogue/image.ts';
 import { type ImageReach, isPublicAddress, refuseUrl } from '../domain/push/public-address.ts';
 import { ImageInspection, type Inspected } from './image-inspection.ts';
 import { drain, header, partsWithin, TooLarge, transportError } from './response.ts';

@@ -1,4 +1,4 @@
-import type { ImageType } from '../domain/catalogue/image-file.ts';
+import type { ImageType } from '../domain/catalogue/image.ts';
 
 /** Result of an inspection: an image that may be kept, or the reason why the file is not. */
 export type Inspected =

@@ -18,9 +18,9 @@ import type { AskedPause, Away } from '../domain/conditions/facts.ts';
 import { firstCallInMs } from '../domain/leadership/lease.ts';
 import { burst } from '../domain/schedule/call-spacing.ts';
 import type { Lane, LaneEntry, LaneShares } from '../domain/schedule/lanes.ts';
-import type { CallDemand, CallSubject } from './lane-waiters.ts';
 import type { Throttled, WithoutAnswer } from './outcome.ts';
 import { OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
+import type { CallDemand, CallSubject } from './turns.ts';
 import { Turns } from './turns.ts';
 
 export interface LimiterOptions {

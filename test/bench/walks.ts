@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
+import { walkKinds } from '../../src/domain/schedule/record.ts';
 import { walSizeOf } from '../../src/sqlite/database-file.ts';
 import { walkProducts } from '../../src/sync/reads/walk-products.ts';
 import { ReadLane } from '../../src/sync/records/context.ts';

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/clock.ts';
 import { probeCommand } from '../../src/commands/probe.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { probeAlone } from '../../src/daemon/probing.ts';
-import { readRecording } from '../../src/sandbox/reads/recording-file.ts';
+import { readRecording } from '../../src/sandbox/reads/recording.ts';
 import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { acquireLock } from '../../src/sqlite/lock.ts';

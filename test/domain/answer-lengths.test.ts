@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { answerLengths } from '../../src/domain/catalogue/answer-lengths.ts';
 import type { AnsweredDates, AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
-import { type WindowRequest, windowRequests } from '../../src/domain/catalogue/window-requests.ts';
-import { addDays, type Dates } from '../../src/domain/time/dates.ts';
+import { answerLengths, type WindowRequest, windowRequests } from '../../src/domain/catalogue/window-requests.ts';
+import { addDays, type Dates } from '../../src/domain/time/venue.ts';
 
 const asked = { from: '2026-12-01', to: '2026-12-31' };
 const date = (day: number) => addDays(asked.from, day - 1);

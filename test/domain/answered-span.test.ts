@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { answeredSpan, leftOf, wholeWeeksAround } from '../../src/domain/catalogue/answered-span.ts';
-import type { Dates } from '../../src/domain/time/dates.ts';
-import { addDays, datesBetween, daysBetween, weekdayOf } from '../../src/domain/time/dates.ts';
+import { answeredSpan, leftOf, wholeWeeksAround } from '../../src/domain/catalogue/window-requests.ts';
+import type { Dates } from '../../src/domain/time/venue.ts';
+import { addDays, datesBetween, daysBetween, weekdayOf } from '../../src/domain/time/venue.ts';
 
 const origin = '2026-11-21';
 const day = (offset: number) => addDays(origin, offset);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { RecordKey } from '../../src/domain/schedule/record.ts';
 import {
   dueAfterNewCadence,
   dueByCadence,
@@ -7,8 +8,7 @@ import {
   dueForIncomingDate,
   dueNeverFetched,
   reopeningLook,
-} from '../../src/domain/schedule/cadence.ts';
-import type { RecordKey } from '../../src/domain/schedule/record.ts';
+} from '../../src/domain/schedule/record.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

@@ -4,7 +4,7 @@ import type { ConditionFacts, Watched } from '../../src/domain/conditions/facts.
 import type { OperationKind, OperationOutcome } from '../../src/domain/conditions/outcome.ts';
 import { type ConditionCode, conditionCodes, conditionTable } from '../../src/domain/conditions/table.ts';
 import { reachedFromOutside, watchedNow } from '../../src/domain/conditions/watched.ts';
-import type { HeldClaims } from '../../src/domain/evidence/words.ts';
+import type { HeldClaims } from '../../src/domain/evidence/hold.ts';
 import type { JobRuns } from '../../src/domain/schedule/job-runs.ts';
 import { verdictOf } from '../../src/status/verdict.ts';
 import { emptyInbox, healthy, now } from './healthy-facts.ts';

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startBudget } from '../../src/domain/budget/budget.ts';
-import { drawAudits, mayAudit } from '../../src/domain/truth/draw.ts';
-import { type Audited, outdatedShare } from '../../src/domain/truth/estimate.ts';
-import { findingsOf } from '../../src/domain/truth/finding.ts';
+import { type Audited, drawAudits, findingsOf, mayAudit, outdatedShare } from '../../src/domain/truth/estimate.ts';
 import { sequence } from '../../src/sandbox/random.ts';
 import { tiers } from './usual-tiers.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Exchange, ProbeEvidence } from '../../src/domain/probe/assumption.ts';
-import { behaviourAssumptions } from '../../src/domain/probe/behaviour-assumptions.ts';
-import { listAssumptions } from '../../src/domain/probe/list-assumptions.ts';
+import { behaviourAssumptions, listAssumptions } from '../../src/domain/probe/assumption.ts';
 import { readAssumptions } from '../../src/domain/probe/read-assumptions.ts';
 import type { ListQuestion } from '../../src/domain/service/adapter.ts';
 

@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { addDays, datesBetween, daysBetween, isDate } from '../../src/domain/time/dates.ts';
-import { knownZone, venueToday, zoneOffsets } from '../../src/domain/time/venue.ts';
+import {
+  addDays,
+  datesBetween,
+  daysBetween,
+  isDate,
+  knownZone,
+  venueToday,
+  zoneOffsets,
+} from '../../src/domain/time/venue.ts';
 
 const at = (text: string) => Date.parse(text);
 

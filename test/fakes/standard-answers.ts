@@ -1,10 +1,9 @@
 import { configFromObject } from '../../src/config/load.ts';
 import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
-import { WrongShape } from '../../src/domain/service/shape.ts';
+import { WrongShape } from '../../src/domain/service/shapes.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
-import { payloadOf, type ReadRows, ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
-import { standard } from '../../src/upstream/adapter/standard.ts';
+import { payloadOf, type ReadRows, ServiceAsker, standard } from '../../src/upstream/adapter/service-asker.ts';
 import type { Http } from '../../src/upstream/http.ts';
 
 /** The profile with its defaults. */

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer, DayForm, Tiers } from '../../src/domain/catalogue/availability.ts';
 import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
-import { addDays } from '../../src/domain/time/dates.ts';
+import { addDays } from '../../src/domain/time/venue.ts';
 import type { AnswerMeta } from '../../src/mirror/catalogue/availability.ts';
 import { tiers } from '../domain/usual-tiers.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';

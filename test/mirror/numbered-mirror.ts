@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { addDays } from '../../src/domain/time/dates.ts';
+import { addDays } from '../../src/domain/time/venue.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { openForWriting } from '../../src/sqlite/database-file.ts';
 import type { Window } from '../storefronts/under-load/start-readers.ts';

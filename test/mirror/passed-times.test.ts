@@ -5,8 +5,7 @@ import type { DayForm, Timeslot } from '../../src/domain/catalogue/availability.
 import { slotTime, summarise } from '../../src/domain/catalogue/availability.ts';
 import { hasPassed, withoutPassed } from '../../src/domain/catalogue/passed-times.ts';
 import { nothingPrinted, type PricedStretch, printedOn } from '../../src/domain/catalogue/printed-price.ts';
-import { addDays, datesBetween } from '../../src/domain/time/dates.ts';
-import { venueToday } from '../../src/domain/time/venue.ts';
+import { addDays, datesBetween, venueToday } from '../../src/domain/time/venue.ts';
 import { minutesPassed } from '../../src/domain/time/venue-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 import { repriceDates } from '../../src/sync/chores.ts';

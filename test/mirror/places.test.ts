@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { imageLimitMs } from '../../src/domain/catalogue/image.ts';
-import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
+import { decodeExperiencePage } from '../../src/upstream/decode-product.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { experienceOf, productOf, putProducts } from '../fakes/stored-products.ts';

@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import type { DayForm, Offer } from '../../src/domain/catalogue/availability.ts';
-import { addDays } from '../../src/domain/time/dates.ts';
+import { addDays } from '../../src/domain/time/venue.ts';
 import { repriceDates } from '../../src/sync/chores.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
+import { walkKinds } from '../../src/domain/schedule/record.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { walkProducts } from '../../src/sync/reads/walk-products.ts';
 import { ReadLane } from '../../src/sync/records/context.ts';

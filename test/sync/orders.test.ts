@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
-import { believed } from '../../src/sync/records/beliefs.ts';
+import { believed } from '../../src/sync/records/call-value.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addDays, datesBetween, weekdayOf } from '../../src/domain/time/dates.ts';
-import { venueToday } from '../../src/domain/time/venue.ts';
+import { addDays, datesBetween, venueToday, weekdayOf } from '../../src/domain/time/venue.ts';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runChores } from '../../src/sync/chores.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';

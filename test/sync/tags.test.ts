@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeTagPage } from '../../src/upstream/decode-tag.ts';
+import { decodeTagPage } from '../../src/upstream/decode-product.ts';
 import { rowsAnswered } from '../fakes/standard-answers.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 

@@ -5,11 +5,14 @@ import { summarise } from '../../src/domain/catalogue/availability.ts';
 import { documentToStore, type SharedMembers } from '../../src/domain/catalogue/checkout-information.ts';
 import { publishable } from '../../src/domain/push/public-address.ts';
 import { parseExact } from '../../src/domain/values/exact-json.ts';
-import { CommonMembers } from '../../src/upstream/common-members.ts';
+import { CommonMembers } from '../../src/upstream/client.ts';
 import { decodeAvailability as decodeRow } from '../../src/upstream/decode-availability.ts';
-import { decodeCheckoutInformation } from '../../src/upstream/decode-checkout-information.ts';
-import { decodeExperiencePage } from '../../src/upstream/decode-experience.ts';
-import { decodeProductDetail, decodeProductPage } from '../../src/upstream/decode-product.ts';
+import {
+  decodeCheckoutInformation,
+  decodeExperiencePage,
+  decodeProductDetail,
+  decodeProductPage,
+} from '../../src/upstream/decode-product.ts';
 import { needs } from '../fakes/needs.ts';
 import { rowAnswered, rowsAnswered } from '../fakes/standard-answers.ts';
 import { sharedData } from '../fakes/tools.ts';

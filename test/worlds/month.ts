@@ -1,5 +1,5 @@
 import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
-import { walkKinds } from '../../src/domain/schedule/record-kinds.ts';
+import { walkKinds } from '../../src/domain/schedule/record.ts';
 import { hex } from '../../src/sandbox/random.ts';
 import type { Served } from '../../src/sandbox/serving.ts';
 import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';

@@ -8,7 +8,7 @@ import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
 import type { Delivery } from '../../src/inbox/delivery.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
-import { postJson } from '../../src/sandbox/push/post.ts';
+import { postJson } from '../../src/sandbox/push/delivery.ts';
 import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { canary } from '../fakes/canary.ts';

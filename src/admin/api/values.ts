@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isDate } from '../../domain/time/dates.ts';
+import { isDate } from '../../domain/time/venue.ts';
 
 /*
  * The kinds of value in requests and answers. The message of a request's value says what was expected ("a product id").

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
 import { limitOf } from '../../domain/evidence/claims.ts';
-import { isOpen } from '../../domain/evidence/hold.ts';
-import { amountTexts, claimText, type HeldClaims, stateText, whatToType } from '../../domain/evidence/words.ts';
+import { amountTexts, claimText, type HeldClaims, isOpen, stateText, whatToType } from '../../domain/evidence/hold.ts';
 import type { JobRuns } from '../../domain/schedule/job-runs.ts';
 import { fewestAudits } from '../../domain/truth/estimate.ts';
 import { ago, counted, duration, megabytes, number } from '../../format.ts';

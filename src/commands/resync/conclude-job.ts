@@ -1,6 +1,5 @@
 import { todoOf } from '../../domain/conditions/table.ts';
-import { isOpen } from '../../domain/evidence/hold.ts';
-import { type HeldClaims, heldText } from '../../domain/evidence/words.ts';
+import { type HeldClaims, heldText, isOpen } from '../../domain/evidence/hold.ts';
 import { shortListText, type ToldShortList } from '../../domain/sale/short-list.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { counted, number } from '../../format.ts';

@@ -6,7 +6,7 @@ import { parseDuration } from '../../config/units.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { counted } from '../../format.ts';
 import { startImageHost } from '../../sandbox/images/image-host.ts';
-import { readRecording } from '../../sandbox/reads/recording-file.ts';
+import { readRecording } from '../../sandbox/reads/recording.ts';
 import { spoiltKinds } from '../../sandbox/rough/faults.ts';
 import { all, type Quirks, quirkValues, refuseQuirks } from '../../sandbox/rough/quirks.ts';
 import { startSandbox } from '../../sandbox/sandbox.ts';

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from '../../config/load.ts';
+import type { Config, LoadedConfig } from '../../config/load.ts';
 import type { SharedDeliveries } from '../../database/deliveries.ts';
 import { inGroups } from '../../database/in-groups.ts';
 import type { Leadership } from '../../database/lease.ts';
@@ -65,4 +65,9 @@ export class SharedDesk implements Desk {
       }
     }, storedTogether);
   }
+}
+
+/** Returns the names under which the admin interface is reached. Other instances use the advertised one. */
+export function hostsOf({ admin, instance }: Config): readonly string[] {
+  return instance.advertise === null ? admin.hosts : [...admin.hosts, new URL(instance.advertise).hostname];
 }

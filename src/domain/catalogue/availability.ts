@@ -1,5 +1,5 @@
-import type { Examples } from '../service/unread.ts';
-import type { Dates } from '../time/dates.ts';
+import type { Examples } from '../service/shapes.ts';
+import type { Dates } from '../time/venue.ts';
 import { isMembers, type Members } from '../values/members.ts';
 import type { PricePair } from './converted-price.ts';
 import type { Variant, VariantGroup } from './variant.ts';

@@ -1,4 +1,4 @@
-import type { Examples } from '../service/unread.ts';
+import type { Examples } from '../service/shapes.ts';
 import { parseExact } from '../values/exact-json.ts';
 import { isMembers } from '../values/members.ts';
 

@@ -1,4 +1,4 @@
-import type { Examples } from '../service/unread.ts';
+import type { Examples } from '../service/shapes.ts';
 import type { Image } from './image.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Examples } from '../service/unread.ts';
+import type { Examples } from '../service/shapes.ts';
 
 /** A tag of products. Values of an unexpected type are null. */
 export interface Tag {

@@ -1,4 +1,4 @@
-import type { Examples } from '../service/unread.ts';
+import type { Examples } from '../service/shapes.ts';
 
 /** A purchasable option of a product: the service's JSON by its id. */
 export interface Variant {

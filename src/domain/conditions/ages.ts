@@ -1,7 +1,7 @@
 import { counted, duration, number, resourceLabel } from '../../format.ts';
 import { subjects } from '../evidence/claims.ts';
+import type { HeldClaims } from '../evidence/hold.ts';
 import { isOpen } from '../evidence/hold.ts';
-import type { HeldClaims } from '../evidence/words.ts';
 import type { FoundCondition } from './condition.ts';
 import type { FreshnessFacts, ShortListFacts, StoredFacts } from './facts.ts';
 

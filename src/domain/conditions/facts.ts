@@ -1,5 +1,5 @@
+import type { HeldClaims } from '../evidence/hold.ts';
 import type { UnreadableMember } from '../evidence/unreadable.ts';
-import type { HeldClaims } from '../evidence/words.ts';
 import type { Failing } from '../files/failing.ts';
 import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';

@@ -1,13 +1,11 @@
 import { counted, number } from '../../format.ts';
-import { otherDatesMany } from '../catalogue/answered-span.ts';
+import { otherDatesMany } from '../catalogue/window-requests.ts';
 import { isOftenWrong } from '../checks/error-rate.ts';
-import { isOverdue } from '../evidence/hold.ts';
+import { heldText, isOverdue, isTold } from '../evidence/hold.ts';
 import { unreadableGrade, unreadableText } from '../evidence/unreadable.ts';
-import { heldText, isTold } from '../evidence/words.ts';
 import { shortListText } from '../sale/short-list.ts';
 import { belowZero, notPublic } from '../service/member.ts';
-import { endsTooSoon } from '../service/shapes.ts';
-import { remarkIn } from '../service/unread.ts';
+import { endsTooSoon, remarkIn } from '../service/shapes.ts';
 import { ageLabel, isHeldOnly, isShortOnly, missedTargets, unsettled } from './ages.ts';
 import { type ConditionKind, type ConditionKinds, type FoundCondition, fails, stopsReads } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';

@@ -1,7 +1,6 @@
 import { number, printable, resourceLabel } from '../../format.ts';
 import { belowZero, notPublic } from '../service/member.ts';
-import { endsTooSoon, meanwhileOf } from '../service/shapes.ts';
-import { remarkIn } from '../service/unread.ts';
+import { endsTooSoon, meanwhileOf, remarkIn } from '../service/shapes.ts';
 import { limitOf, type Whole } from './claims.ts';
 
 /*

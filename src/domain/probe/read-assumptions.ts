@@ -1,6 +1,6 @@
 import { counted } from '../../format.ts';
 import type { ListQuestion } from '../service/adapter.ts';
-import { daysBetween } from '../time/dates.ts';
+import { daysBetween } from '../time/venue.ts';
 import type { Members } from '../values/members.ts';
 import {
   type Assumption,

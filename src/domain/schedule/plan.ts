@@ -1,8 +1,8 @@
 import { besideAudits, type ExtraLimits, extraCalls } from '../budget/extra-calls.ts';
 import type { Window } from '../catalogue/availability.ts';
-import { readsPerPeriod } from './cadence.ts';
 import { type Lane, type LaneShares, lanes, reservedFor } from './lanes.ts';
-import type { Offered } from './record-kinds.ts';
+import type { Offered } from './record.ts';
+import { readsPerPeriod } from './record.ts';
 import {
   type Cadences,
   isCovered,

@@ -1,6 +1,5 @@
 import type { Window } from '../catalogue/availability.ts';
-import { addDays, daysBetween } from '../time/dates.ts';
-import { venueToday } from '../time/venue.ts';
+import { addDays, daysBetween, venueToday } from '../time/venue.ts';
 
 /**
  * Window of a product in which a date lies, and the number of days from the venue's today to the date; or that it lies

@@ -1,5 +1,4 @@
-import { isDate } from '../time/dates.ts';
-import { knownZone } from '../time/venue.ts';
+import { isDate, knownZone } from '../time/venue.ts';
 import { decimalText, nearestNumber } from '../values/exact-json.ts';
 import { identifier as idOf } from '../values/identifier.ts';
 import { isMembers, type Members } from '../values/members.ts';

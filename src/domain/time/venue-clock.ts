@@ -1,5 +1,4 @@
-import { addDays } from './dates.ts';
-import { rulesOf, startOfDate, zoneOffsets } from './venue.ts';
+import { addDays, rulesOf, startOfDate, zoneOffsets } from './venue.ts';
 import { instantsOf } from './zone-rules.ts';
 
 /** A minute of a date at the venue. */

@@ -1,3 +1,7 @@
+import type { Budget } from '../budget/budget.ts';
+import { limitsAfterPressure } from '../budget/extra-calls.ts';
+import { type Tier, type Tiers, tierOfDay, type Window } from '../catalogue/availability.ts';
+
 /*
  * Estimates how much of the data shown to shoppers is wrong, from random reads: each shows whether the mirror was still
  * correct. They are drawn in proportion to what shoppers see, so the plain share of wrong ones estimates the share of
@@ -58,4 +62,67 @@ function alikeness(periods: readonly Audited[], audited: number, share: number):
   if (by_chance === 0 || periods.length < 2) return 1;
   const varied = periods.reduce((sum, each) => sum + (each.outdated - each.audited * share) ** 2, 0);
   return Math.max(1, (varied * periods.length) / (periods.length - 1) / by_chance);
+}
+
+/*
+ * Draws which records are read at random, and when: independent of when they are due, because otherwise the measure
+ * would be one of the schedule.
+ */
+
+/** Draws points on records that are laid end to end, each as long as its weight. */
+interface Draw {
+  /** Returns the instants at which the next record is read, one for each point that falls on it. */
+  next(weight: number): number[];
+}
+
+/**
+ * Draws about `reads` instants between `from` and `to` over records that weigh `total` together. The points are those
+ * of a Poisson process over both weight and time: random reads see each state of a record as often as shoppers do.
+ */
+export function drawAudits(
+  { from, to, reads, total }: { from: number; to: number; reads: number; total: number },
+  chance: () => number,
+): Draw {
+  const gap = () => (reads > 0 ? (-Math.log(1 - chance()) * total) / reads : Number.POSITIVE_INFINITY);
+  let ahead = gap();
+  return {
+    next: (weight) => {
+      const instants: number[] = [];
+      for (; ahead < weight; ahead += gap()) instants.push(from + chance() * (to - from));
+      ahead -= weight;
+      return instants;
+    },
+  };
+}
+
+/**
+ * Returns whether random reads may be made now. They may not while no call may be made, nor for an hour after
+ * back-pressure.
+ */
+export function mayAudit(budget: Budget, now: number): boolean {
+  const { times } = limitsAfterPressure({ share: 1, times: 2 }, budget, now);
+  return times > 1 && budget.not_before <= now && budget.unreachable_since === null;
+}
+
+/** Result of a random read for the dates of a tier, or for all dates of its window. */
+interface AuditFinding {
+  readonly tier: Tier | 'all';
+  readonly outdated: 0 | 1;
+}
+
+/**
+ * Returns the results of a read of a window: whether anything was wrong in it, and in each tier that has dates in it.
+ * `days`: the days, counted from the venue's today, on which a shopper would notice a difference; `all` if nothing of
+ * the window is sold.
+ */
+export function findingsOf(
+  { first_day, last_day }: Window,
+  tiers: Tiers,
+  days: readonly number[] | 'all',
+): AuditFinding[] {
+  const held = new Set<Tier>();
+  for (let day = first_day; day <= last_day; day += 1) held.add(tierOfDay(tiers, day));
+  const outdated = days === 'all' ? held : new Set(days.map((day) => tierOfDay(tiers, day)));
+  const found = [...held].map((tier): AuditFinding => ({ tier, outdated: outdated.has(tier) ? 1 : 0 }));
+  return [{ tier: 'all', outdated: outdated.size > 0 ? 1 : 0 }, ...found];
 }

@@ -1,4 +1,4 @@
-import { addDays, isDate, weekdayOf } from '../time/dates.ts';
+import { addDays, isDate, weekdayOf } from '../time/venue.ts';
 
 const dayMs = 86_400_000;
 

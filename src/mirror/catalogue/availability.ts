@@ -14,7 +14,7 @@ import { movedByRate } from '../../domain/catalogue/converted-price.ts';
 import { type DateState, timesLeft } from '../../domain/catalogue/passed-times.ts';
 import { type ChangeKind, markByRate } from '../../domain/changes/change.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import { addDays, datesBetween, daysBetween } from '../../domain/time/dates.ts';
+import { addDays, datesBetween, daysBetween } from '../../domain/time/venue.ts';
 import { minutesPassed, venueInstants } from '../../domain/time/venue-clock.ts';
 import { type Bound, type ExpressionBuilder, pick, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import type { ChangeTable, FoundBy } from '../changes/changes.ts';

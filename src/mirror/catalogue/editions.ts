@@ -1,4 +1,4 @@
-import { splitListEdition } from '../../domain/schedule/record-kinds.ts';
+import { splitListEdition } from '../../domain/schedule/record.ts';
 import { minorUnitExponent } from '../../domain/values/money.ts';
 import { type Bound, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { dropBy, query } from '../sql/sql.ts';

@@ -1,6 +1,11 @@
 import type { Instant } from '../../clock.ts';
-import { imageLimitMs } from '../../domain/catalogue/image.ts';
-import { type ImageSize, type ImageType, imageSizes, longestWaitMs } from '../../domain/catalogue/image-file.ts';
+import {
+  type ImageSize,
+  type ImageType,
+  imageLimitMs,
+  imageSizes,
+  longestWaitMs,
+} from '../../domain/catalogue/image.ts';
 import { futureToleranceMs } from '../../domain/schedule/record.ts';
 import {
   type Bound,

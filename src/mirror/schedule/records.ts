@@ -1,5 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import { laneIndex, laneOf } from '../../domain/schedule/lanes.ts';
+import type { RecordKind } from '../../domain/schedule/record.ts';
 import {
   type Due,
   type DueReason,
@@ -8,7 +9,6 @@ import {
   type RecordFacts,
   type RecordKey,
 } from '../../domain/schedule/record.ts';
-import type { RecordKind } from '../../domain/schedule/record-kinds.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import type { Volatility } from '../../domain/schedule/volatility.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Instant } from '../../clock.ts';
 import { beyondFrom, cadenceOfDay, type Tiers } from '../../domain/catalogue/availability.ts';
-import type { Offered } from '../../domain/schedule/record-kinds.ts';
+import type { Offered } from '../../domain/schedule/record.ts';
 import {
   type Cadences,
   isCovered,

@@ -1,5 +1,5 @@
 import type { Instant } from '../../clock.ts';
-import type { ImageSize, ImageType } from '../../domain/catalogue/image-file.ts';
+import type { ImageSize, ImageType } from '../../domain/catalogue/image.ts';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { OperationKind } from '../../domain/conditions/outcome.ts';
 import type { Subject } from '../../domain/evidence/claims.ts';

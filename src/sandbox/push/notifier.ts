@@ -1,17 +1,14 @@
 import type { Clock } from '../../clock.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { ProductChange, SandboxChangeType } from '../world/mutations.ts';
-import { delivery, type SendOutcome } from './delivery.ts';
-import {
-  type Announced,
-  type LegacyChangeType,
-  legacyBody,
-  legacyTypes,
-  notificationBody,
-  type ReasonName,
-} from './notification-body.ts';
-import { type Post, postJson } from './post.ts';
-import type { SandboxSubscriptions, Subscription } from './subscriptions.ts';
+import { delivery, type Post, postJson, type SendOutcome } from './delivery.ts';
+import type {
+  RequestedSubscription,
+  SandboxSubscriptionStatus,
+  SandboxSubscriptions,
+  Subscription,
+  SubscriptionCounts,
+} from './subscriptions.ts';
 
 export interface NotifierOptions {
   /**
@@ -230,4 +227,94 @@ function holding(hold_ms: number): Holding {
     },
     all: () => [...held.values()],
   };
+}
+
+/** The member that holds the reason. The interface description shows both names (specification §2). */
+type ReasonName = 'reason_code' | 'reason' | 'both';
+
+/** The changes of one product that are announced together, oldest first. */
+interface Announced {
+  readonly product: SandboxProduct;
+  readonly changes: readonly ProductChange[];
+}
+
+/** Returns the body of a notification in the documented form. */
+function notificationBody(subscription_id: string, announced: readonly Announced[], reason: ReasonName): string {
+  const products = announced.map(({ product, changes }) => ({
+    product_id: product.id,
+    changes: changes.map((change) => printChange(change, reason)),
+  }));
+  return JSON.stringify({ subscription_id, products });
+}
+
+function printChange(change: ProductChange, name: ReasonName): object {
+  if (change.change_type !== 'checkout_disabled') return change;
+  const { change_type, reason, expected_reopening, alternative } = change;
+  return {
+    change_type,
+    ...(name === 'reason' ? {} : { reason_code: reason }),
+    ...(name === 'reason_code' ? {} : { reason }),
+    expected_reopening,
+    ...(alternative === null ? {} : { recommended_alternative_product_id: alternative }),
+  };
+}
+
+export type LegacyChangeType = 'checkout' | 'closure' | 'content';
+
+/**
+ * Returns the older system's body: one product. Only its reason shows the direction of the change.
+ */
+function legacyBody(
+  { id, reason, reopen, alternative }: SandboxProduct,
+  change_types: readonly LegacyChangeType[],
+): string {
+  const closes = change_types.some((each) => each !== 'content');
+  return JSON.stringify({
+    product_id: id,
+    change_types,
+    reason: closes ? reason : null,
+    reopening_date: closes ? reopen : null,
+    alternative_product_id: closes ? alternative : null,
+  });
+}
+
+const legacyType: Readonly<Record<ProductChange['change_type'], LegacyChangeType>> = {
+  checkout_disabled: 'checkout',
+  checkout_enabled: 'checkout',
+  product_details_update: 'content',
+};
+
+/** Returns the older system's names of these changes. */
+function legacyTypes(changes: readonly ProductChange[]): LegacyChangeType[] {
+  return [...new Set(changes.map(({ change_type }) => legacyType[change_type]))];
+}
+
+/** The current state of a subscription in the service. Counts are of notifications; `held` counts products. */
+export interface SubscriptionSnapshot extends SubscriptionCounts {
+  readonly subscription_id: string;
+  readonly type: RequestedSubscription['subscription_type'];
+  readonly status: SandboxSubscriptionStatus;
+  /** Null for products_i_sell. */
+  readonly entity_ids: readonly number[] | null;
+  readonly change_types: RequestedSubscription['change_types'];
+  readonly callback_url: string;
+  readonly sending: 'all' | 'none';
+  readonly held: number;
+}
+
+export function snapshots(subscriptions: SandboxSubscriptions, { held }: Notifier): SubscriptionSnapshot[] {
+  return subscriptions.all().map((subscription) => {
+    const { subscription_id, request, sending, counts } = subscription;
+    return {
+      subscription_id,
+      type: request.subscription_type,
+      status: subscriptions.status(subscription),
+      entity_ids: request.entity_ids ?? null,
+      change_types: request.change_types,
+      callback_url: request.callback_url,
+      sending,
+      ...counts,
+      held: held(subscription),
+    };
+  });
 }

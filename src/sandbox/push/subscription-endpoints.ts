@@ -3,8 +3,8 @@ import type { Clock } from '../../clock.ts';
 import type { SandboxAnswer } from '../reads/answer.ts';
 import { error } from '../reads/routes.ts';
 import { type Opened, openCompact } from './jwt.ts';
-import { isCallback, readRequest } from './subscription-request.ts';
 import type { SandboxSubscriptionStatus, SandboxSubscriptions, Subscription } from './subscriptions.ts';
+import { isCallback, readRequest } from './subscriptions.ts';
 
 export interface EndpointOptions {
   /** `off`: the endpoint does not exist. GET then answers 405, and POST …/reactivate answers 404. */

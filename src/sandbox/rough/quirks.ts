@@ -1,5 +1,5 @@
 import { type FaultRule, refuseFaults } from './faults.ts';
-import { isBetween, oneOf, refuseSettings, share, type ValueOf, type Values } from './settings.ts';
+import { type Accepted, isBetween, oneOf, refuseSettings, share, type Values } from './settings.ts';
 
 /** Members with another spelling that means the same. */
 const spellings = [
@@ -109,7 +109,7 @@ const settings = {
   list_end: quirk(oneOf('ends', 'never'), 'ends', 'never'),
 };
 
-export type Quirks = { readonly [Name in keyof typeof settings]: ValueOf<(typeof settings)[Name]> };
+export type Quirks = { readonly [Name in keyof typeof settings]: Accepted<(typeof settings)[Name]> };
 
 function profile(which: 'ideal' | 'realistic'): Quirks {
   return Object.fromEntries(Object.entries(settings).map(([name, each]) => [name, each[which]])) as unknown as Quirks;

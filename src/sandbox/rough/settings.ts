@@ -4,7 +4,7 @@ export interface Values<Value> {
   fits(value: unknown): value is Value;
 }
 
-export type ValueOf<Setting> = Setting extends Values<infer Value> ? Value : never;
+export type Accepted<Setting> = Setting extends Values<infer Value> ? Value : never;
 
 export const share: Values<number> = { says: 'a share from 0 to 1', fits: (value) => isBetween(value, 0, 1) };
 
@@ -102,7 +102,7 @@ export const terms = {
   ms,
 };
 
-export type FaultTerms = { readonly [Name in keyof typeof terms]?: ValueOf<(typeof terms)[Name]> };
+export type FaultTerms = { readonly [Name in keyof typeof terms]?: Accepted<(typeof terms)[Name]> };
 
 function isPattern(value: unknown): value is string {
   try {

@@ -1,7 +1,7 @@
 import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
 import { minuteOf, withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import { standingOf, type Wanted } from '../../domain/checks/check.ts';
-import { addDays } from '../../domain/time/dates.ts';
+import { addDays } from '../../domain/time/venue.ts';
 import type { CheckTables, ReadDate } from '../../mirror/checks.ts';
 
 /** An alternative that is available according to the mirror after the check. */

@@ -6,7 +6,7 @@ import { standingOf } from '../../domain/checks/check.ts';
 import { type Rating, rateOrder, saysGone } from '../../domain/checks/error-rate.ts';
 import { viewsOfTicket } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
-import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import { productKinds } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Sync } from '../records/context.ts';

@@ -4,10 +4,9 @@ import { type AvailabilityAnswer, summarise } from '../../domain/catalogue/avail
 import type { ProductEntry, SaleStatus } from '../../domain/catalogue/product.ts';
 import type { Variant } from '../../domain/catalogue/variant.ts';
 import type { Said, Subject } from '../../domain/evidence/claims.ts';
-import { textsIn } from '../../domain/evidence/texts.ts';
-import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import { walkKinds } from '../../domain/schedule/record-kinds.ts';
-import type { Dates } from '../../domain/time/dates.ts';
+import { type Due, type RecordFacts, walkKinds } from '../../domain/schedule/record.ts';
+import type { Dates } from '../../domain/time/venue.ts';
+import { isMembers } from '../../domain/values/members.ts';
 import type { KnownProduct, ProductRead } from '../../mirror/catalogue/product-reads.ts';
 import type { ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads, readsAbout } from '../records/deciding-reads.ts';
@@ -317,4 +316,30 @@ function imageSaid({ mirror }: Sync, { product_id, images }: ProductEntry): Said
   const [first] = images ?? [];
   if (first === undefined) return [];
   return [valueSaid('alike-images', mirror.catalogue.products.firstImage(product_id) ?? undefined, first.image_key)];
+}
+
+/** Members of the service's answers about a product, and about its checkout, that a shop shows or needs. */
+const watched: ReadonlySet<string> = new Set([
+  'title', 'tagline', 'summary', 'description', 'price', 'city_id', 'geolocation', 'timezone',
+  'whats_included', 'whats_excluded', 'must_know', 'good_to_know', 'pre_purchase', 'usage', 'included', 'excluded', 'post_purchase',
+  'cancellation_policy', 'languages',
+]); // biome-ignore format: a list of members
+
+/** Returns the watched members of a document that are not empty, at any depth, each as text by its name. */
+function textsIn(document: string | null): ReadonlyMap<string, string> {
+  return new Map(document === null ? [] : held(JSON.parse(document)));
+}
+
+function held(value: unknown): [name: string, text: string][] {
+  if (!isMembers(value)) return [];
+  return Object.entries(value).flatMap(([name, member]): [string, string][] => {
+    if (!watched.has(name)) return held(member);
+    return isSome(member) ? [[name, typeof member === 'string' ? member : JSON.stringify(member)]] : [];
+  });
+}
+
+function isSome(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false;
+  if (Array.isArray(value)) return value.length > 0;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
 }

@@ -37,16 +37,15 @@ import {
 } from '../../domain/evidence/hold.ts';
 import { isNewSpelling, readAgainAfter } from '../../domain/evidence/unreadable.ts';
 import { Wave } from '../../domain/evidence/wave.ts';
-import { dueByCadence } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
+import { dueByCadence } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
-import { isAlwaysKept } from '../../domain/service/shapes.ts';
-import { type Examples, remarkIn } from '../../domain/service/unread.ts';
+import { type Examples, isAlwaysKept, remarkIn } from '../../domain/service/shapes.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
 import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadFailure } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
-import { cadenceOfRecord } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/replan.ts';
 import { datesOf } from '../records/window-dates.ts';
 
 /**

@@ -2,7 +2,7 @@ import { existsSync, unlinkSync } from 'node:fs';
 import { type FileHandle, open, opendir, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Entropy, newId } from '../../clock.ts';
-import { filePattern } from '../../domain/catalogue/image-file.ts';
+import { filePattern } from '../../domain/catalogue/image.ts';
 import { isWithoutRoom } from '../../sqlite/fault.ts';
 import { makeDirectory } from '../../sqlite/make-directory.ts';
 

@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
 import { retryAt } from '../../domain/budget/backoff.ts';
-import { filePath, type ImageSize, recheckAt, refusedAgainAt } from '../../domain/catalogue/image-file.ts';
+import { filePath, type ImageSize, recheckAt, refusedAgainAt } from '../../domain/catalogue/image.ts';
 import type { ImageFile, StoredFile } from '../../mirror/catalogue/image-files.ts';
+import type { Mirror } from '../../mirror/mirror.ts';
 import type { ImageHost, ImageOutcome, ReceivedImage } from '../../upstream/image-host.ts';
 import type { Sync } from '../records/context.ts';
 import { DirectoryFailed, type ImageDirectory } from './directory.ts';
-import type { Room } from './room.ts';
 import { askForImages } from './vanished.ts';
 
 /** The configured way to fetch image files. */
@@ -275,4 +275,39 @@ function lazily(begin: ImageDirectory['begin']): Awaited<ReturnType<ImageDirecto
 
 function originOf(url: string): string {
   return URL.parse(url)?.origin ?? url;
+}
+
+/** The disk budget during one run of fetching. */
+interface Room {
+  isFull(): boolean;
+  /** Reserves this many bytes. Returns false if they do not fit; then nothing is fetched until there is room again. */
+  take(bytes: number): boolean;
+}
+
+/** The share of the budget that must be free again, so that one removed file does not restart fetching. */
+const roomShare = 0.02;
+
+/**
+ * Creates the disk budget of image files, `disk` bytes together. Once a file did not fit, the budget counts as full for
+ * all runs until the files take clearly less space.
+ */
+export function imageRoom({ catalogue: { imageFiles } }: Mirror, disk: number): { measure(): Room } {
+  let enoughBelow: number | null = null;
+  return {
+    measure: () => {
+      let used = imageFiles.bytes();
+      if (enoughBelow !== null && used < enoughBelow) enoughBelow = null;
+      return {
+        isFull: () => used >= disk || enoughBelow !== null,
+        take: (bytes) => {
+          if (used + bytes > disk) {
+            enoughBelow = used * (1 - roomShare);
+            return false;
+          }
+          used += bytes;
+          return true;
+        },
+      };
+    },
+  };
 }

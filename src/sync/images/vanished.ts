@@ -1,7 +1,9 @@
-import type { Instant } from '../../clock.ts';
+import { type Instant, instant } from '../../clock.ts';
+import { imagePressAfterMs } from '../../domain/catalogue/image.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { failureOf } from '../../domain/conditions/outcome.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
+import { type Examples, endsTooSoon, exampleOf, remarked } from '../../domain/service/shapes.ts';
 import type { Sync } from '../records/context.ts';
 import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
 
@@ -58,4 +60,35 @@ export function askForImages(sync: Sync, product_ids: readonly number[], reason:
   const now = sync.clock.now();
   // The list is walked at most once a day for images that it lacks.
   return now - (walkedAt(sync) ?? 0) > dayMs ? walkAgain(sync, now, reason) : 0;
+}
+
+/** The most products made due at a time: as many as one minute of reads can handle. */
+const imagesAtATime = 500;
+
+/** Makes products' own reads due for images near their limit: from the tenth day on, ahead of the sweeps. */
+export function readImagesNearLimit(sync: Sync): void {
+  const { mirror, clock, log } = sync;
+  const now = clock.now();
+  const late = mirror.catalogue.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
+  if (late.length === 0) return;
+  const brought = mirror.transaction(() => askForImages(sync, late, 'image-limit'));
+  if (brought > 0)
+    log.warn({ products: brought }, 'images not confirmed for ten days: reading their products ahead of the sweeps');
+}
+
+const name = remarked('images[]', endsTooSoon);
+
+/**
+ * Returns the noted members of an entry. Addresses that end before `next_at`, when the next read brings new ones, are noted
+ * as well. Drops that note of the product's other reads, if this one has images: its addresses are shown from now on.
+ */
+export function unreadWithExpiry(
+  { mirror }: Sync,
+  { product_id, images, images_expire_at, unread }: ProductEntry,
+  next_at: number,
+): Examples | undefined {
+  const noted = mirror.evidence.unread;
+  if (images !== null) for (const row of noted.ofProduct(product_id)) if (row.member === name) noted.drop(row);
+  if (images_expire_at === undefined || images_expire_at >= next_at) return unread;
+  return new Map([...(unread ?? []), [name, { example: exampleOf(images_expire_at), isAll: false }]]);
 }

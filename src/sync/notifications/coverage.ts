@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { instant } from '../../clock.ts';
-import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import { productKinds } from '../../domain/schedule/record.ts';
 import type { Sync } from '../records/context.ts';
 import { walkAgain } from '../records/deciding-reads.ts';
-import { reschedule } from '../records/reschedule.ts';
+import { reschedule } from '../records/replan.ts';
 
 /** The number of products replanned between two turns of the event loop. */
 const slice = 200;

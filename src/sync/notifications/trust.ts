@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../clock.ts';
 import { afterChange, announceable, isTrusted, judgedAt, neededShare } from '../../domain/push/trust.ts';
-import { cachedMs } from '../../domain/schedule/cadence.ts';
+import { cachedMs } from '../../domain/schedule/record.ts';
 import { coveredResources } from '../../domain/schedule/resources.ts';
 import type { StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { ExpectedNotice } from '../../mirror/push/notices.ts';

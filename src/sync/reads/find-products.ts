@@ -1,6 +1,6 @@
 import { DeadlineExceeded } from '../../clock.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
-import { productKinds } from '../../domain/schedule/record-kinds.ts';
+import { productKinds } from '../../domain/schedule/record.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import type { Sync } from '../records/context.ts';

@@ -1,8 +1,8 @@
 import { type Instant, instant } from '../../clock.ts';
 import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
-import { reopeningLook } from '../../domain/schedule/cadence.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import type { Dates } from '../../domain/time/dates.ts';
+import { reopeningLook } from '../../domain/schedule/record.ts';
+import type { Dates } from '../../domain/time/venue.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { judgeDates } from '../evidence/answers.ts';
 import type { ReadLane, Sync } from '../records/context.ts';

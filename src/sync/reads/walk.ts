@@ -10,8 +10,7 @@ import {
   type ShortWalk,
   shortListText,
 } from '../../domain/sale/short-list.ts';
-import { type Due, futureToleranceMs, type RecordFacts } from '../../domain/schedule/record.ts';
-import { walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { type Due, futureToleranceMs, type RecordFacts, walkKinds } from '../../domain/schedule/record.ts';
 import type { DroppedByWalks } from '../../mirror/catalogue/removals.ts';
 import type { WalkKey, WalkState } from '../../mirror/schedule/walks.ts';
 import type { Page } from '../../upstream/decode-product.ts';

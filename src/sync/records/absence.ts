@@ -9,7 +9,7 @@ import {
 } from '../../domain/sale/absence.ts';
 import { contradictedLook } from '../../domain/sale/off-sale.ts';
 import type { Due, DueReason, RecordFacts } from '../../domain/schedule/record.ts';
-import { walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { walkKinds } from '../../domain/schedule/record.ts';
 import type { CompleteWalk } from '../../mirror/catalogue/removals.ts';
 import type { ClaimVerdict, Sync } from './context.ts';
 import {

@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
 import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
-import { dueByCadence, dueByWorth, readsPerPeriod } from '../../domain/schedule/cadence.ts';
 import {
   addDemand,
   clearingPrice,
@@ -10,27 +9,37 @@ import {
   noExtraCalls,
   pricesAround,
 } from '../../domain/schedule/price.ts';
-import type { Due, RecordKey } from '../../domain/schedule/record.ts';
-import { walkKinds } from '../../domain/schedule/record-kinds.ts';
+import {
+  type Due,
+  dueByCadence,
+  dueByWorth,
+  type KindKey,
+  type LearnedRecord,
+  type RecordKey,
+  readsPerPeriod,
+  walkKinds,
+} from '../../domain/schedule/record.ts';
+import { usualLane } from '../../domain/schedule/resources.ts';
+import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domain/schedule/siblings.ts';
 import {
   addWalkCosts,
   bestWalkInterval,
   either,
   jumpOf,
+  type Looks,
   noWalkCosts,
   signalTier,
   type WalkCosts,
   watchOf,
 } from '../../domain/schedule/signal.ts';
-import type { Volatility } from '../../domain/schedule/volatility.ts';
+import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { SurveyedInterest } from '../../mirror/schedule/budget.ts';
 import type { AdaptiveRecord } from '../../mirror/schedule/record-reads.ts';
-import { believed, siblingJump, signalOf } from './beliefs.ts';
 import type { Sync } from './context.ts';
 import { neededCalls } from './counted.ts';
 import { walkAgain } from './deciding-reads.ts';
-import { cadenceOfRecord, listCadence } from './reschedule.ts';
+import { cadenceOfRecord, listCadence } from './replan.ts';
 import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weights.ts';
 
 /** Milliseconds for which a demand is valid: rates of change move slowly, and each new survey corrects a wrong price. */
@@ -167,4 +176,50 @@ function pricedOf({ mirror, policy }: Sync, record: AdaptiveRecord, walk_every: 
   const cap = dayMs / readsPerPeriod(dayMs, cadenceOfRecord(policy.of(record.category), record, null));
   const watch = watchOf(mirror.schedule.signals.of(signalTier(record.part)), walk_every);
   return { volatility: believed(record), cap, watch };
+}
+
+/** Returns the estimated rate of change of a record: learned from its reads, or the usual rate of its kind. */
+export function believed(record: LearnedRecord): Volatility {
+  const { shape, exposure } = record;
+  return shape === null || exposure === null ? priorOf(record) : { shape, exposure };
+}
+
+/** Returns the estimated rate of change of a record that was never read. */
+export function priorOf({ resource, part }: KindKey): Volatility {
+  return priorVolatility(usualLane(resource, part));
+}
+
+/**
+ * Returns the change that the product list showed after a read at `read_at`, up to `at`. Null: it showed none, or a
+ * wrong clock wrote the instant.
+ */
+export function signalOf({ signal_at, signal_before_at }: KnownProduct, read_at: Instant, at: Instant): Looks | null {
+  if (signal_at === null || signal_before_at === null || signal_at <= read_at || signal_at > at) return null;
+  return { before_at: signal_before_at, at: signal_at };
+}
+
+/** One of the groups of a record, and the subject of the estimate about it. */
+interface SiblingGroup {
+  readonly kind: SiblingKind;
+  readonly id: number | string;
+  readonly name: string;
+  readonly subject: SiblingSubject;
+}
+
+/** Returns the groups that a record's product belongs to: the products of its venue, of its supplier … Their dates may change together. */
+export function siblingGroups({ mirror }: Sync, { product_id, edition, part }: RecordKey): SiblingGroup[] {
+  const ids = mirror.schedule.siblings.groupsOf(product_id);
+  return siblingKinds.flatMap((kind): SiblingGroup[] => {
+    const id = ids[kind];
+    if (id === null) return [];
+    return [{ kind, id, name: `${kind} ${id} ${edition} ${part}`, subject: `${kind} ${signalTier(part)}` }];
+  });
+}
+
+/** Returns the probability that a record has changed together with its siblings since a read at `read_at`. */
+export function siblingJump(sync: Sync, record: RecordKey, read_at: Instant): number {
+  const { mirror, siblings } = sync;
+  if (siblings.areQuiet()) return 0;
+  const groups = siblingGroups(sync, record).filter(({ name }) => siblings.isOpen(name));
+  return either(groups.map(({ name, subject }) => siblings.jump(name, read_at, mirror.schedule.signals.of(subject))));
 }

@@ -1,7 +1,7 @@
 import { type Catalogue, callsPerDay, planOf } from '../../domain/schedule/plan.ts';
 import { mostExtra } from '../../domain/schedule/price.ts';
 import type { SyncFacts } from './context.ts';
-import { listCadence } from './reschedule.ts';
+import { listCadence } from './replan.ts';
 
 const dayMs = 86_400_000;
 

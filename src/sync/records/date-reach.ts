@@ -1,5 +1,4 @@
-import { addDays, isDate } from '../../domain/time/dates.ts';
-import { venueToday } from '../../domain/time/venue.ts';
+import { addDays, isDate, venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Policy, SyncFacts } from './context.ts';
 

@@ -9,7 +9,7 @@ import {
   type RecordKind,
   splitListEdition,
   walkKinds,
-} from '../../domain/schedule/record-kinds.ts';
+} from '../../domain/schedule/record.ts';
 import type { ClaimKey } from '../../mirror/evidence.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 import type { Sync } from './context.ts';

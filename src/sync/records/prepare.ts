@@ -1,4 +1,4 @@
-import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record.ts';
 import { allProducts, assignCategories } from './categories.ts';
 import type { Sync } from './context.ts';
 import { ownReads } from './deciding-reads.ts';

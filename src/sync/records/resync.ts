@@ -1,11 +1,9 @@
 import { DeadlineExceeded } from '../../clock.ts';
-import { dueRequested } from '../../domain/schedule/cadence.ts';
 import type { LaneEntry } from '../../domain/schedule/lanes.ts';
 import type { KindKey } from '../../domain/schedule/record.ts';
-import { productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record-kinds.ts';
+import { dueRequested, productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
-import { daysBetween } from '../../domain/time/dates.ts';
-import { venueToday } from '../../domain/time/venue.ts';
+import { daysBetween, venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { JobState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';

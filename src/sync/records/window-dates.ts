@@ -1,6 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { addDays } from '../../domain/time/dates.ts';
-import { venueDay, venueToday } from '../../domain/time/venue.ts';
+import { addDays, venueDay, venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { ProductPolicy } from './context.ts';
 

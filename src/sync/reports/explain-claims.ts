@@ -1,6 +1,5 @@
 import { type Claim, isGain, subjects } from '../../domain/evidence/claims.ts';
-import { holdStanding } from '../../domain/evidence/hold.ts';
-import { amountTexts } from '../../domain/evidence/words.ts';
+import { amountTexts, holdStanding } from '../../domain/evidence/hold.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
 import { duration } from '../../format.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';

@@ -4,15 +4,14 @@ import type { DueReason } from '../../domain/schedule/record.ts';
 import { isList, type Resource } from '../../domain/schedule/resources.ts';
 import { type SignalWorth, signalWorth } from '../../domain/schedule/signal.ts';
 import { changesPerDay } from '../../domain/schedule/volatility.ts';
-import { addDays } from '../../domain/time/dates.ts';
-import { venueToday } from '../../domain/time/venue.ts';
+import { addDays, venueToday } from '../../domain/time/venue.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
 import { leftOutIn } from '../../upstream/passing-members.ts';
-import { believed } from '../records/beliefs.ts';
+import { believed } from '../records/call-value.ts';
 import type { SyncFacts } from '../records/context.ts';
-import { cadenceOfRecord } from '../records/reschedule.ts';
+import { cadenceOfRecord } from '../records/replan.ts';
 import { type WeighedInterest, weighProduct, weightOfRecord } from '../records/weights.ts';
 import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
 

@@ -1,19 +1,19 @@
 import type { Clock } from '../../clock.ts';
 import type { Recorded } from '../../domain/probe/anonymise.ts';
 import {
+  behaviourAssumptions,
   type Exchange,
   ending,
   type Finding,
+  listAssumptions,
   listIn,
+  memberAssumptions,
   numberOf,
   type ProbeEvidence,
   type ProfilePart,
   rowsIn,
   rowsOf,
 } from '../../domain/probe/assumption.ts';
-import { behaviourAssumptions } from '../../domain/probe/behaviour-assumptions.ts';
-import { listAssumptions } from '../../domain/probe/list-assumptions.ts';
-import { memberAssumptions } from '../../domain/probe/member-assumptions.ts';
 import { readAssumptions } from '../../domain/probe/read-assumptions.ts';
 import type {
   AdapterProfile,
@@ -22,8 +22,7 @@ import type {
   ProductQuestion,
   TextQuestion,
 } from '../../domain/service/adapter.ts';
-import { addDays } from '../../domain/time/dates.ts';
-import { knownZone, venueToday } from '../../domain/time/venue.ts';
+import { addDays, knownZone, venueToday } from '../../domain/time/venue.ts';
 import type { Members } from '../../domain/values/members.ts';
 import { type ProbeCalls, type ProbedService, probeCalls } from './probe-calls.ts';
 

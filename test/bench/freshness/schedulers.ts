@@ -1,5 +1,5 @@
-import { dueByWorth } from '../../../src/domain/schedule/cadence.ts';
 import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../../src/domain/schedule/price.ts';
+import { dueByWorth } from '../../../src/domain/schedule/record.ts';
 import { afterVisit, priorVolatility, type Volatility } from '../../../src/domain/schedule/volatility.ts';
 import type { Course } from './courses.ts';
 

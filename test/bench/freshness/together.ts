@@ -1,6 +1,6 @@
 import { instant } from '../../../src/clock.ts';
-import { dueByWorth, isStillWorth } from '../../../src/domain/schedule/cadence.ts';
 import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../../src/domain/schedule/price.ts';
+import { dueByWorth, isStillWorth } from '../../../src/domain/schedule/record.ts';
 import { priorSiblings, type SiblingKind, Siblings, siblingKinds } from '../../../src/domain/schedule/siblings.ts';
 import { afterVisitWatched, either, priorSignal, type SignalBelief } from '../../../src/domain/schedule/signal.ts';
 import { priorVolatility, stillTrue, type Volatility } from '../../../src/domain/schedule/volatility.ts';

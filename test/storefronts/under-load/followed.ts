@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../../src/clock.ts';
-import { addDays } from '../../../src/domain/time/dates.ts';
-import { venueToday } from '../../../src/domain/time/venue.ts';
+import { addDays, venueToday } from '../../../src/domain/time/venue.ts';
 import { follow } from '../../../src/follow/follower.ts';
 import { daemonSource, type RowSource } from '../../../src/follow/source.ts';
 import type { PublishedPage } from '../../../src/mirror/rows/pages.ts';

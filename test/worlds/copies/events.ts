@@ -2,7 +2,7 @@ import { factColumns } from '../../../src/mirror/catalogue/product-texts.ts';
 import type { Column } from '../../../src/mirror/contract/table.ts';
 import { pick } from '../../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
-import { places } from '../../../src/sandbox/world/places.ts';
+import { places } from '../../../src/sandbox/world/catalogue.ts';
 import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
 import { DeliveryList, disabled, notificationOf } from '../../inbox/delivery-list.ts';
 

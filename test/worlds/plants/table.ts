@@ -32,7 +32,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'an answer for other dates is one for those asked for',
     edits: [
       {
-        file: 'src/domain/catalogue/answered-span.ts',
+        file: 'src/domain/catalogue/window-requests.ts',
         is: "if (named === null) return trust === 'as-asked' ? all : null;",
         was: 'return all;',
       },

@@ -2,8 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { refusalOf } from '../../../admin/guard.ts';
 import { type Html, html } from '../../../admin/page/html.ts';
-import { listen } from '../../../sandbox/listen.ts';
-import { readBody } from '../../../sandbox/read-body.ts';
+import { listen, readBody } from '../../../sandbox/listen.ts';
 import type { Reader } from '../../../storefront/reader.ts';
 import type { Breaking, Button, DaemonLog, Target } from '../breaking.ts';
 import { type ShopPage, stopPage } from './pages.ts';
