@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { CataloguedError } from '../errors.ts';
-import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
+import { writeRefusal } from '../files/write-refusal.ts';
 import type { Logger } from '../log.ts';
 import { FeedReplaced } from '../mirror/changes/changes.ts';
 import type { Operation } from './api/operation.ts';
@@ -31,8 +31,8 @@ const never = new AbortController().signal;
 const ownRoutes: Readonly<Partial<Record<OperationName, (app: FastifyInstance, options: ApiOptions) => void>>> = {
   'GET /v1/changes': changeRoute,
   'GET /v1/rows/copy': (app, { copyRows }) => rowCopyRoute(app, copyRows),
-  'POST /v1/check': checkRoute,
-  'POST /v1/orders': orderRoute,
+  'POST /v1/check': (app, { answers }) => checkRoute(app, answers['POST /v1/check']),
+  'POST /v1/orders': (app, { answers }) => orderRoute(app, answers['POST /v1/orders']),
   'POST /v1/probe': (app, { answers }) => probeRoute(app, answers['POST /v1/probe']),
 };
 
@@ -97,7 +97,7 @@ export function refusals(app: FastifyInstance, log: Logger): void {
   app.setErrorHandler(async (thrown: Error & { statusCode?: number; validation?: unknown }, _, reply) => {
     const error = writeRefusal(thrown) ?? thrown;
     if (error instanceof CataloguedError)
-      return reply.code(statusOf(error)).send({
+      return reply.code(thrown.statusCode ?? statuses[error.code] ?? 400).send({
         error: error.code,
         message: error.message,
         hint: error.hint,
@@ -110,24 +110,28 @@ export function refusals(app: FastifyInstance, log: Logger): void {
   });
 }
 
-const laterCodes = new Set([
-  'too-many-followers',
-  'too-many-searches',
-  'too-many-reads',
-  'copy-under-way',
-  'not-published',
+/** Statuses of refusals, by error code; that of any other is 400. */
+const statuses: Readonly<Record<string, number>> = {
+  'unknown-job': 404,
+  'unknown-condition': 404,
+  'rows-not-published': 404,
+  'order-differs': 409,
+  'cursor-too-old': 410,
+  'feed-changed': 410,
+  'rows-begun-anew': 410,
+  'disk-full': 503,
+  locked: 503,
+  'too-many-followers': 503,
+  'too-many-searches': 503,
+  'too-many-reads': 503,
+  'copy-under-way': 503,
+  'not-published': 503,
   // Of the reader: the file cannot be read now.
-  'no-mirror',
-  'busy',
-  'damaged',
-  'unreadable',
-]);
-
-function statusOf({ code }: CataloguedError): number {
-  if (code === 'cursor-too-old' || code === 'feed-changed' || code === 'rows-begun-anew') return 410;
-  if (code === 'unknown-job' || code === 'unknown-condition' || code === 'rows-not-published') return 404;
-  return isWriteRefusal(code) || laterCodes.has(code) ? 503 : 400;
-}
+  'no-mirror': 503,
+  busy: 503,
+  damaged: 503,
+  unreadable: 503,
+};
 
 /** Adds `POST /v1/probe`. Only one probe runs at a time, and it ends when the client disconnects. */
 function probeRoute(app: FastifyInstance, probe: Answering<'POST /v1/probe'>): void {

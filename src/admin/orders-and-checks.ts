@@ -1,9 +1,6 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { CataloguedError } from '../errors.ts';
-import { isWriteRefusal, writeRefusal } from '../files/write-refusal.ts';
-import type { Logger } from '../log.ts';
-import { type Answer, type Answers, operations } from './api.ts';
-import { badRequest, readRequest } from './request.ts';
+import type { FastifyInstance } from 'fastify';
+import { type Answer, type Answering, operations } from './api.ts';
+import { readRequest } from './request.ts';
 
 interface Printed {
   readonly text: string;
@@ -13,19 +10,13 @@ interface Printed {
 /** The most bytes of a body; larger than any valid request. */
 const bodyLimit = 64 * 1024;
 
-interface Options {
-  readonly answers: Answers;
-  readonly log: Logger;
-}
-
 /**
  * Adds `POST /v1/check`. It answers 404 for a product that is not mirrored, and 400 for any other invalid
  * request.
  */
-export function checkRoute(app: FastifyInstance, { answers, log }: Options): void {
-  const check = answers['POST /v1/check'];
+export function checkRoute(app: FastifyInstance, check: Answering<'POST /v1/check'>): void {
   const print = printer();
-  app.post('/v1/check', { bodyLimit, errorHandler: errorHandler(log) }, async (request, reply) => {
+  app.post('/v1/check', { bodyLimit, errorHandler: handOn }, async (request, reply) => {
     const asked = readRequest<'POST /v1/check'>(operations['POST /v1/check'], request);
     const left = new AbortController();
     const gone = () => left.abort(new Error('the client has left'));
@@ -52,9 +43,8 @@ export function checkRoute(app: FastifyInstance, { answers, log }: Options): voi
  * Adds `POST /v1/orders`. It refuses like `POST /v1/check`, and answers 409 for an order id used before
  * with other contents.
  */
-export function orderRoute(app: FastifyInstance, { answers, log }: Options): void {
-  const order = answers['POST /v1/orders'];
-  app.post('/v1/orders', { bodyLimit, errorHandler: errorHandler(log) }, async (request) =>
+export function orderRoute(app: FastifyInstance, order: Answering<'POST /v1/orders'>): void {
+  app.post('/v1/orders', { bodyLimit, errorHandler: handOn }, async (request) =>
     order(readRequest<'POST /v1/orders'>(operations['POST /v1/orders'], request), never),
   );
 }
@@ -77,19 +67,9 @@ function printer(): (answer: Answer<'POST /v1/check'>) => Printed {
   };
 }
 
-function errorHandler(log: Logger) {
-  return (thrown: Error & { statusCode?: number }, _: unknown, reply: FastifyReply) => {
-    const error = writeRefusal(thrown) ?? thrown;
-    const status = thrown.statusCode ?? 500;
-    if (error instanceof CataloguedError) {
-      const { code, message, hint } = error;
-      return reply.code(isWriteRefusal(code) ? 503 : (statuses[code] ?? 400)).send({ error: code, message, hint });
-    }
-    if (status < 500) return reply.code(400).send(badRequest(error.message));
-    log.error({ err: error }, 'admin request failed');
-    return reply.code(500).send({ error: 'bug', message: 'internal error' });
-  };
+/** Hands on what was thrown with the statuses of these two operations, whatever others answer to the same. */
+function handOn(thrown: Error & { code?: string; statusCode?: number }): never {
+  if (thrown.code === 'unknown-product') thrown.statusCode = 404;
+  else if ((thrown.statusCode ?? 500) < 500) thrown.statusCode = 400;
+  throw thrown;
 }
-
-/** Statuses of refusals other than 400, by error code. */
-const statuses: Readonly<Record<string, number>> = { 'unknown-product': 404, 'order-differs': 409 };

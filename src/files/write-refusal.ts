@@ -2,11 +2,6 @@ import type { WriteTrouble } from '../domain/files/write-trouble.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { writeTroubleOf } from '../sqlite/fault.ts';
 
-/** Returns whether an error code means that a write was refused for now. */
-export function isWriteRefusal(code: unknown): boolean {
-  return code === 'disk-full' || code === 'locked';
-}
-
 /** Returns the error to report for a write that met a full disk or a lock; null for any other error. */
 export function writeRefusal(error: unknown): CataloguedError | null {
   const kind = writeTroubleOf(error);
