@@ -11,6 +11,10 @@ declare const isInstant: unique symbol;
  */
 export type Instant = number & { readonly [isInstant]: true };
 
+export const minuteMs = 60_000;
+export const hourMs = 60 * minuteMs;
+export const dayMs = 24 * hourMs;
+
 /** Returns the whole millisecond nearest to `ms`; throws for what is no moment: NaN, or infinite. */
 export function instant(ms: number): Instant {
   const whole = Math.round(ms);

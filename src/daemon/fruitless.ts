@@ -1,9 +1,7 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, dayMs } from '../clock.ts';
 import { fruitlessWords, type SearchAnswer, wordsADay } from '../domain/search/fruitless.ts';
 import type { Inbox } from '../inbox/inbox.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
-
-const dayMs = 86_400_000;
 
 /** Counts searches without results in memory, and writes the counts together. A kill loses one minute of counts. */
 export interface FruitlessSearches {

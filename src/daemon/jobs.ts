@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { instant } from '../clock.ts';
+import { dayMs, hourMs, instant, minuteMs } from '../clock.ts';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
@@ -16,8 +16,6 @@ import type { Mirroring } from './mirroring.ts';
 import type { Need } from './needs.ts';
 import type { Job } from './schedule.ts';
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 /** Milliseconds for which periods of conditions and searches without results are kept. */
 const memoryMs = 90 * dayMs;
 
@@ -71,8 +69,6 @@ function prune({ mirror, inbox, sync, config }: Daemon): void {
 }
 
 const second = 1000;
-const minute = 60 * second;
-const hour = 60 * minute;
 
 /** A job that reacts to the results of other jobs. A daemon runs it at each tick; virtual time skips ticks for it. */
 const reactsOnly = { workAt: () => null };
@@ -105,21 +101,21 @@ export function jobsOf(daemon: Daemon): Job[] {
     },
     {
       name: 'feed-witness',
-      every: minute,
+      every: minuteMs,
       needs: ['inbox'],
       ...reactsOnly,
       run: async () => witnessFeed(mirror, inbox, sync.log),
     },
-    { name: 'receiver', every: minute, needs: writes, ...receives, run: async () => receiving?.maintain() },
+    { name: 'receiver', every: minuteMs, needs: writes, ...receives, run: async () => receiving?.maintain() },
     // Copies what other instances received. The leader's own deliveries are copied at once.
     ...(copying === null
       ? []
       : [{ name: 'deliveries', every: second, needs: ['inbox'] as const, run: () => copying.copy() }]),
-    { name: 'check-flood', every: minute, needs: writes, ...reactsOnly, run: async () => floods() },
+    { name: 'check-flood', every: minuteMs, needs: writes, ...reactsOnly, run: async () => floods() },
     subscriptionsJob(work, sync),
     {
       name: 'chores',
-      every: minute,
+      every: minuteMs,
       needs: [...writes, 'time'],
       asks_service: true,
       // Everything else reacts to reads and deliveries.
@@ -128,7 +124,7 @@ export function jobsOf(daemon: Daemon): Job[] {
     },
     {
       name: 'offers',
-      every: minute,
+      every: minuteMs,
       needs: [...writes, 'time'],
       asks_service: true,
       ...reactsOnly,
@@ -136,7 +132,7 @@ export function jobsOf(daemon: Daemon): Job[] {
     },
     {
       name: 'categories',
-      every: hour,
+      every: hourMs,
       needs: [...writes, 'certain-time'],
       run: (signal) => reassignCategories(sync, signal),
     },
@@ -187,10 +183,10 @@ export function jobsOf(daemon: Daemon): Job[] {
       trouble: () => snapshots.failing().failure,
     },
     { name: 'check-counts', every: second, needs: writes, ...reactsOnly, run: async () => checks.counter.flush() },
-    { name: 'views', every: minute, needs: writes, ...reactsOnly, run: () => checks.views.flush() },
+    { name: 'views', every: minuteMs, needs: writes, ...reactsOnly, run: () => checks.views.flush() },
     {
       name: 'search-counts',
-      every: minute,
+      every: minuteMs,
       needs: ['inbox', 'writing'],
       ...reactsOnly,
       run: async () => fruitless.flush(),
@@ -199,7 +195,7 @@ export function jobsOf(daemon: Daemon): Job[] {
     // is in doubt, because the time decides which ones may stay.
     {
       name: 'image-limits',
-      every: minute,
+      every: minuteMs,
       at_start: true,
       needs: [...writes, 'certain-time'],
       ...reactsOnly,
@@ -213,11 +209,11 @@ export function jobsOf(daemon: Daemon): Job[] {
       ...reactsOnly,
       run: (signal) => images.fetch(signal),
     },
-    { name: 'start-check', every: minute, needs: [], ...reactsOnly, run: files.checkSkipped },
+    { name: 'start-check', every: minuteMs, needs: [], ...reactsOnly, run: files.checkSkipped },
     ...backupJob(daemon),
     {
       name: 'restore-drill',
-      every: hour,
+      every: hourMs,
       needs: [],
       ...reactsOnly,
       run: backups.drillDue,
@@ -243,11 +239,17 @@ export function jobsOf(daemon: Daemon): Job[] {
     },
     retentionJob(daemon),
     // Also at the start: it cleans up what an earlier process left behind.
-    { name: 'image-sweep', every: hour, at_start: true, needs: [...writes, 'certain-time'], run: () => images.sweep() },
+    {
+      name: 'image-sweep',
+      every: hourMs,
+      at_start: true,
+      needs: [...writes, 'certain-time'],
+      run: () => images.sweep(),
+    },
     // After all other jobs, whose results it reads.
     {
       name: 'conditions',
-      every: minute,
+      every: minuteMs,
       needs: [],
       ...reactsOnly,
       run: (signal) => conditions.look(status.counted, signal),
@@ -278,7 +280,7 @@ function backupJob({ config, backups }: Daemon): Job[] {
 export function subscriptionsJob(work: SubscriptionWork | null, sync: Sync): Job {
   return {
     name: 'subscriptions',
-    every: minute,
+    every: minuteMs,
     needs: [...writes, 'time'],
     ...(work === null ? reactsOnly : {}),
     // Also at the start, when the receiver listens already: the service may wait for a rotation that a kill

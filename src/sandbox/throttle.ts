@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts';
+import { type Clock, minuteMs } from '../clock.ts';
 
 export interface ThrottleOptions {
   readonly per_second: number;
@@ -21,12 +21,11 @@ export interface Throttle {
   violations(): number;
 }
 
-const minute = 60_000;
 /**
  * Politeness in a pause, in milliseconds: no call in the first minute, then one call per interval, as a test whether
  * the pause concerns all.
  */
-const polite = { afterMs: minute, everyMs: 2 * minute - 1000 };
+const polite = { afterMs: minuteMs, everyMs: 2 * minuteMs - 1000 };
 
 /**
  * Creates a throttle that passes `per_second` calls in each second of the clock, and asks the caller of any further

@@ -53,8 +53,9 @@ export function takingMoreThanInstants(files: readonly (readonly [file: string, 
     .filter(([, text]) => {
       const all = text.match(/'[./]*\/clock\.ts'/g) ?? [];
       const instants =
-        text.match(/^import (?:type )?\{(?: ?(?:type Instant|Instant|instant),?)+ \} from '[./]*\/clock\.ts';$/gm) ??
-        [];
+        text.match(
+          /^import (?:type )?\{(?: ?(?:type Instant|Instant|instant|\w+Ms),?)+ \} from '[./]*\/clock\.ts';$/gm,
+        ) ?? [];
       return instants.length < all.length;
     })
     .map(([file]) => file);

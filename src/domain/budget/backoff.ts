@@ -1,3 +1,4 @@
+import { dayMs, hourMs } from '../../clock.ts';
 /**
  * Failures in a row after which a record is quarantined: its retries become rarer, down to one a day, and nothing waits
  * for it.
@@ -6,8 +7,6 @@ export const quarantineAfter = 5;
 
 const firstMs = 60_000;
 const soonMs = 2_000;
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /**
  * Returns when to retry a record that has failed `failures` times in a row. The delay is full jitter over 1, 2, 4 …

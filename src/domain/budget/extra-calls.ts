@@ -1,3 +1,4 @@
+import { hourMs } from '../../clock.ts';
 import type { Budget } from './budget.ts';
 
 /*
@@ -19,8 +20,6 @@ export interface ExtraLimits {
  * not limit it.
  */
 export const mostTimes = 5;
-
-const hourMs = 3_600_000;
 
 /**
  * Returns how many extra calls may be made. `needed` is the number of calls for the freshness targets, `rate` the

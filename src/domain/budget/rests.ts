@@ -1,3 +1,4 @@
+import { dayMs, minuteMs } from '../../clock.ts';
 import { type Budget, type DoubtedPause, lengthened, longestWaitMs, pauseLeft, type Resting } from './budget.ts';
 
 /*
@@ -5,27 +6,25 @@ import { type Budget, type DoubtedPause, lengthened, longestWaitMs, pauseLeft, t
  * answers show. These are pure functions of the budget, an outcome and `now`.
  */
 
-const minute = 60_000;
 /** Time for which a Retry-After that may apply to one product only stops all calls. */
-const everybodyMs = minute;
+const everybodyMs = minuteMs;
 /** Time from one attempt to the next; the last one repeats. */
-const triesMs = [2 * minute, 4 * minute, 8 * minute, 15 * minute];
+const triesMs = [2 * minuteMs, 4 * minuteMs, 8 * minuteMs, 15 * minuteMs];
 /**
  * Time in which only calls of the same path attempt. After it any call may, because perhaps no product is due at that
  * path.
  */
-const samePathMs = minute / 2;
+const samePathMs = minuteMs / 2;
 /** A subject that is throttled again and again rests for 2 seconds, 16 seconds, 2 minutes, then 15 minutes. */
-const restMs = { first: 2_000, factor: 8, longest: 15 * minute };
+const restMs = { first: 2_000, factor: 8, longest: 15 * minuteMs };
 /** After this many throttles in a row, with other calls answered in between, only the subject is throttled. */
 const ownTimes = 3;
 /**
  * Most resting subjects that are kept; those whose rest ends last stay. More would be a problem of the whole account.
  */
 const mostResting = 100;
-const dayMs = 24 * 60 * minute;
 /** Time from one attempt of the live checks to the next; all checks share it. */
-const checksApartMs = minute / 2;
+const checksApartMs = minuteMs / 2;
 
 /** Returns the rest of a subject. Null if it may be requested. */
 export function restOf({ resting }: Budget, subject: number | string | null, now: number): Resting | null {

@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import { decimalText, parseExact } from '../values/exact-json.ts';
 import { isMembers, type Members } from '../values/members.ts';
 
@@ -13,7 +14,6 @@ export type PricePair = readonly [before: number, after: number];
 const roundedBy = 2;
 /** Share by which a rate seldom moves in a day. Over several days it wanders with the root of their number. */
 const mostADay = 0.02;
-const dayMs = 86_400_000;
 
 /** Returns by which share a rate may have moved in a span of time. */
 export function mostRateMove(elapsed: number): number {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { dayMs } from '../../clock.ts';
 
 /**
  * Time for which an image may be shown after an authenticated read returned it (specification §1 rule 4): 14 days. The
@@ -88,7 +89,6 @@ export const filePattern = /^([0-9a-f]{2})\/([0-9a-f]{2})\/\1\2[0-9a-f]{60}\.(jp
 const recheckAfterMs = 7 * 24 * 60 * 60 * 1000;
 /** Longest time until any file is due. */
 export const longestWaitMs = recheckAfterMs;
-const dayMs = 24 * 60 * 60 * 1000;
 
 /**
  * Returns when to ask the host again about a file that it has just confirmed. Spread out, because many were fetched

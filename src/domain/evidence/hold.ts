@@ -1,3 +1,4 @@
+import { hourMs, minuteMs } from '../../clock.ts';
 import { counted, number } from '../../format.ts';
 import { moneyText } from '../values/money.ts';
 import {
@@ -45,9 +46,6 @@ export interface Hold extends HoldState {
   /** Shares, from 0 to 1, of the last three samples that still made the claim. */
   readonly shares: readonly number[];
 }
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 /** Times at which samples are judged, counted from the beginning of the hold; then each hour. */
 const sampleAtMs = [1, 5, 15, 30, 60].map((minutes) => minutes * minuteMs);

@@ -1,3 +1,4 @@
+import { minuteMs } from '../../clock.ts';
 import { futureToleranceMs } from '../schedule/record.ts';
 
 /** Facts about the published copy. Instants are null if it never happened. */
@@ -7,8 +8,6 @@ export interface SnapshotFacts {
   readonly failures: number;
   readonly failed_at: number | null;
 }
-
-const minuteMs = 60_000;
 
 /**
  * Returns whether a copy is to be published now: once every period, and after a failure again after 1, 2, 4 … minutes,

@@ -1,5 +1,4 @@
-const minute = 60 * 1000;
-const hour = 60 * minute;
+import { hourMs, minuteMs } from '../../clock.ts';
 
 /*
  * Products that notifications name and the mirror lacks: how often they are asked for. Their list may come from a cache for
@@ -9,11 +8,11 @@ const hour = 60 * minute;
 /** The most products that are asked for at a time, however many are named. */
 export const mostAnnounced = 1000;
 /** Milliseconds after which an announced product that was not read is late. */
-export const announcedLateMs = hour;
+export const announcedLateMs = hourMs;
 
 /** Returns after how many milliseconds a product is asked for again that the service does not have, by its refusals; null: never. */
 export function askMissingAgainAfter(refusals: number): number | null {
-  return [2 * minute, 10 * minute][refusals - 1] ?? null;
+  return [2 * minuteMs, 10 * minuteMs][refusals - 1] ?? null;
 }
 
 /**
@@ -21,5 +20,5 @@ export function askMissingAgainAfter(refusals: number): number | null {
  * its own read first showed it; null: never.
  */
 export function askUnlistedAgainAfter(since_ms: number): number | null {
-  return [hour, 6 * hour, 24 * hour].find((wait) => since_ms < wait) ?? null;
+  return [hourMs, 6 * hourMs, 24 * hourMs].find((wait) => since_ms < wait) ?? null;
 }

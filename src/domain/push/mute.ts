@@ -1,4 +1,4 @@
-const hourMs = 3_600_000;
+import { hourMs } from '../../clock.ts';
 
 /** Fewer deliveries, or a shorter time, do not show how often a subscription delivers. */
 const fewest = 10;

@@ -1,4 +1,4 @@
-import { type Instant, instant } from '../../clock.ts';
+import { dayMs, hourMs, type Instant, instant } from '../../clock.ts';
 import { retryAt } from '../budget/backoff.ts';
 import { type EpochState, newestOf } from './callback-epoch.ts';
 import { type HeldSubscription, isGone, isWorking, needsPut, type WantedSubscription } from './subscription.ts';
@@ -39,9 +39,6 @@ export type SubscriptionStep =
   | { readonly step: 'announced' }
   /** After testing the public address: see `afterSelfTest`. */
   | { readonly step: 'repair'; readonly action: 'reactivate' | 'put' };
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
 
 /** Returns the next step. The most urgent one comes first. */
 export function subscriptionStep(

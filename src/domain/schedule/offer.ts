@@ -1,3 +1,4 @@
+import { dayMs, minuteMs } from '../../clock.ts';
 import { type OptionalResourcePath, type Resource, resourceNames, resources } from './resources.ts';
 
 /*
@@ -58,9 +59,6 @@ export interface OfferFacts {
   readonly asked_at: number | null;
   readonly refusal: RefusalOf;
 }
-
-const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
 
 /**
  * Milliseconds between two attempts at a path that is refused: `before` for one that has answered before, because it may

@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import { besideAudits, type ExtraLimits, extraCalls } from '../budget/extra-calls.ts';
 import type { Window } from '../catalogue/availability.ts';
 import { type Lane, type LaneShares, lanes, reservedFor } from './lanes.ts';
@@ -65,8 +66,6 @@ export interface PlanLine {
   readonly records: number;
   readonly calls_per_day: number;
 }
-
-const dayMs = 86_400_000;
 
 type Add = (lane: Lane, what: string, records: number, every: number, calls?: number) => void;
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Instant, instant } from '../../clock.ts';
+import { dayMs, type Instant, instant } from '../../clock.ts';
 import type { Window } from '../catalogue/availability.ts';
 import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
 import { intervalAfterSignal, planReads, type Watch } from './signal.ts';
@@ -342,7 +342,6 @@ export function dueAfterNewCadence(key: RecordKey, fetched_at: number, cadence: 
 
 /** Days between two reads of a closed product, by the reopening that the service expects (specification §6 rule 5). */
 const lookEvery: Readonly<Record<string, number>> = { more_than_month: 7, within_month: 2 };
-const dayMs = 86_400_000;
 
 /**
  * Returns the next read of a product that is off sale: at the date named by `expected_reopening`, else every few days

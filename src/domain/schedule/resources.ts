@@ -1,11 +1,11 @@
+import { dayMs } from '../../clock.ts';
+
 /*
  * The table of resources, each of which is read by itself, and of the differences between them. It decides which
  * records exist, when and in which lane they are read, the keys that the configuration has for them, their freshness
  * targets, and their names in plans, explanations and `resync`. Whatever cannot follow from it (a call, a decoder, a
  * table) is required by the compiler.
  */
-
-const dayMs = 86_400_000;
 
 interface Common {
   /** Key in `service.profile.paths`. */

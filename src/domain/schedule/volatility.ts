@@ -1,3 +1,4 @@
+import { hourMs } from '../../clock.ts';
 /*
  * Estimates how often a record changes, from its own reads, and the value of a read.
  *
@@ -27,8 +28,6 @@ export interface Volatility {
   /** Milliseconds. */
   readonly exposure: number;
 }
-
-const hourMs = 3_600_000;
 
 /** Returns the estimate for a record that was never read, by how near its dates are. */
 export function priorVolatility(tier: 'near' | 'far' | 'weekly'): Volatility {

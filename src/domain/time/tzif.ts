@@ -1,8 +1,8 @@
+import { dayMs } from '../../clock.ts';
 import type { ZoneRules } from './zone-rules.ts';
 
 /* Compiled time zones in files of the operating system: TZif, RFC 9636. */
 
-const dayMs = 86_400_000;
 const headerBytes = 44;
 
 /**

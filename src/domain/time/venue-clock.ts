@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import { addDays, rulesOf, startOfDate, zoneOffsets } from './venue.ts';
 import { instantsOf } from './zone-rules.ts';
 
@@ -46,7 +47,6 @@ export function venueInstants(timezone: string | null, date: string): (minute: n
   };
 }
 
-const dayMs = 86_400_000;
 const westernmostMs = 60_000 * (zoneOffsets(null, 0, 0)[0]?.offset_minutes ?? 0);
 
 /** Returns the UTC date of an instant. */

@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import { instantsOf, offsetsBy, runtimeRules, type ZoneOffset, type ZoneRules } from './zone-rules.ts';
 
 /** Rules of zones that were asked for. They are the process's, as the runtime's own ones are. */
@@ -138,7 +139,6 @@ export interface Dates {
   readonly to: string;
 }
 
-const dayMs = 86_400_000;
 const calendarDate = /^\d{4}-\d{2}-\d{2}$/;
 
 /** Returns whether a text is a date of the calendar: 2026-02-29 is not. */

@@ -1,4 +1,5 @@
 import { Cron } from 'croner';
+import { hourMs } from '../../clock.ts';
 import { rulesOf } from './venue.ts';
 import { instantsOf } from './zone-rules.ts';
 
@@ -66,7 +67,6 @@ export function isZone(name: string): boolean {
   }
 }
 
-const hourMs = 3_600_000;
 /** Milliseconds by which a stored instant may be ahead of our clock. */
 const aheadMs = 5 * 60_000;
 

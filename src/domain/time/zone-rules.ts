@@ -1,3 +1,4 @@
+import { dayMs, minuteMs } from '../../clock.ts';
 /** Rules by which the clocks of a time zone are set. */
 export interface ZoneRules {
   /** Returns the offset from UTC at an instant, in minutes (positive: ahead). */
@@ -11,9 +12,6 @@ export interface ZoneOffset {
   readonly valid_from: number;
   readonly offset_minutes: number;
 }
-
-const dayMs = 86_400_000;
-const minuteMs = 60_000;
 
 /** Returns the rules that the runtime has of a zone it knows. */
 export function runtimeRules(zone: string): ZoneRules {

@@ -1,4 +1,4 @@
-import { type Instant, instant } from '../../clock.ts';
+import { type Instant, instant, minuteMs } from '../../clock.ts';
 import { type DayForm, wholeDay } from '../../domain/catalogue/availability.ts';
 import { type DateStretch, endOf, endOfDate, notBegun, stretchesOf } from '../../domain/catalogue/passed-times.ts';
 import type { VariantTypes } from '../../domain/catalogue/variant.ts';
@@ -156,8 +156,6 @@ export class SlotTable extends Store<Writes> {
 export function isStoredAs(stored: StoredSlots, next: StoredSlots): boolean {
   return slotColumns.every((column) => stored[column] === next[column]);
 }
-
-const minuteMs = 60_000;
 
 /**
  * Returns a date as it is stored. A slot is not sold any more so many minutes after `zero_at` as its time says. Where clocks

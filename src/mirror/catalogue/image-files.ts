@@ -1,4 +1,4 @@
-import type { Instant } from '../../clock.ts';
+import { dayMs, type Instant } from '../../clock.ts';
 import {
   type ImageSize,
   type ImageType,
@@ -312,8 +312,6 @@ export class ImageFileTable extends Store<Writes> {
     return files.length === 0 ? [] : this.#unused.all({ some: JSON.stringify(files) });
   }
 }
-
-const dayMs = 86_400_000;
 
 /**
  * Returns the images that the view `images` shows at an instant, as `i`; in the order of products where a range of them

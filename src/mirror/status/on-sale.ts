@@ -1,11 +1,10 @@
-import { type Instant, instant } from '../../clock.ts';
+import { hourMs, type Instant, instant } from '../../clock.ts';
 import { type ChangeKind, noProduct } from '../../domain/changes/change.ts';
 import { type Event, eventKinds, type Turnover, turnoverOf } from '../../domain/week/turnover.ts';
 import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { query } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';
 
-const hourMs = 3_600_000;
 const weekMs = 7 * 24 * hourMs;
 /** A day more than a week, for a daemon that was stopped in the hour to compare with. */
 const memoryMs = weekMs + 24 * hourMs;

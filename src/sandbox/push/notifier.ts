@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import { type Clock, minuteMs } from '../../clock.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { ProductChange, SandboxChangeType } from '../world/mutations.ts';
 import { delivery, type Post, postJson, type SendOutcome } from './delivery.ts';
@@ -56,13 +56,12 @@ export interface Notifier extends AsyncDisposable {
   sendLegacy(product: SandboxProduct, change_types: readonly LegacyChangeType[], url: string): Promise<SendOutcome>;
 }
 
-const minute = 60_000;
 const peaceful: Troubles = { lost: 0, duplicated: 0, reordered: 0, refused: 0 };
 
 export function notifier(
   { clock, chance, subscriptions }: { clock: Clock; chance: () => number; subscriptions: SandboxSubscriptions },
   {
-    hold_ms = 5 * minute,
+    hold_ms = 5 * minuteMs,
     batch = 'what is ripe',
     reason_name = 'reason_code',
     retry_ms = [20_000, 40_000, 80_000, 160_000, 320_000],

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../clock.ts';
+import { type Clock, dayMs } from '../../clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import { dayMs } from '../world/calendar.ts';
 import type { CatalogueEntry } from '../world/catalogue.ts';
 import { recorded } from '../world/catalogue-file.ts';
 import type { SandboxAnswer } from './answer.ts';

@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts, withMembers } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
 import {
@@ -9,7 +10,6 @@ import {
   productVariants,
   tag,
 } from '../world/answers.ts';
-import { dayMs } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { isCurrency } from '../world/money.ts';
 import { translate } from '../world/translate.ts';

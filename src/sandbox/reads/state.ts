@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import type { HostileValues } from '../rough/product.ts';
 import { countsDifferBy } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
@@ -12,7 +13,7 @@ import {
   productVariants,
   tag,
 } from '../world/answers.ts';
-import { type CalendarDay, dayMs } from '../world/calendar.ts';
+import type { CalendarDay } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import { convert } from '../world/money.ts';
 import type { World } from '../world/world.ts';

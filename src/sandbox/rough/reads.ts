@@ -1,5 +1,6 @@
+import { dayMs } from '../../clock.ts';
 import { roll } from '../random.ts';
-import { type CalendarDay, dayMs } from '../world/calendar.ts';
+import type { CalendarDay } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { Quirks } from './quirks.ts';
 

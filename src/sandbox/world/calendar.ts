@@ -1,3 +1,4 @@
+import { dayMs } from '../../clock.ts';
 import { roll } from '../random.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { convert } from './money.ts';
@@ -38,8 +39,6 @@ export interface CalendarState {
   /** Null: only `live_hour` changes dates. */
   readonly changes: { version(product_id: number, date: string): number } | null;
 }
-
-export const dayMs = 86_400_000;
 
 /** Returns the tickets of a product on a date; null: none. A pure function of product, date, currency and state. */
 export function calendarDay(

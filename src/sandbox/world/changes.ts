@@ -1,6 +1,5 @@
-import type { Clock } from '../../clock.ts';
+import { type Clock, dayMs } from '../../clock.ts';
 import { roll } from '../random.ts';
-import { dayMs } from './calendar.ts';
 
 /**
  * The rates of change of the calendars: each product changes at the instants of a Poisson process with a lognormal

@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts';
-import { type CalendarDay, type CalendarState, calendarDay, dayMs } from './calendar.ts';
+import { type Clock, dayMs } from '../../clock.ts';
+import { type CalendarDay, type CalendarState, calendarDay } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import type { CalendarChanges } from './changes.ts';
 import { type Announce, type Mutations, mutations } from './mutations.ts';

@@ -1,4 +1,4 @@
-import { type Instant, instant } from '../../clock.ts';
+import { dayMs, type Instant, instant } from '../../clock.ts';
 import { imagePressAfterMs } from '../../domain/catalogue/image.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { failureOf } from '../../domain/conditions/outcome.ts';
@@ -9,8 +9,6 @@ import { askOwnReads, walkAgain, walkedAt } from '../records/deciding-reads.ts';
 
 /** The number of products of one page that must lose all their images at once to count as a lost entitlement. */
 const massLoss = 5;
-
-const dayMs = 86_400_000;
 
 /**
  * Returns the entries of a page of the primary list, without their images if these have vanished. The service sends

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Instant, instant } from '../../clock.ts';
+import { dayMs, type Instant, instant } from '../../clock.ts';
 import { besideAudits, extraCalls, limitsAfterPressure } from '../../domain/budget/extra-calls.ts';
 import {
   addDemand,
@@ -44,7 +44,6 @@ import { surveyInterest, weighing, weighProduct, weightOfRecord } from './weight
 
 /** Milliseconds for which a demand is valid: rates of change move slowly, and each new survey corrects a wrong price. */
 const holdsMs = 6 * 3_600_000;
-const dayMs = 86_400_000;
 /** The number of records between two turns of the event loop, which take a millisecond or two. */
 const slice = 100;
 /** The shortest interval between two reads, in milliseconds: `few` below this number of products, `many` above it. */

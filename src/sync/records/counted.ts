@@ -1,9 +1,8 @@
+import { dayMs } from '../../clock.ts';
 import { type Catalogue, callsPerDay, planOf } from '../../domain/schedule/plan.ts';
 import { mostExtra } from '../../domain/schedule/price.ts';
 import type { SyncFacts } from './context.ts';
 import { listCadence } from './replan.ts';
-
-const dayMs = 86_400_000;
 
 /** Returns the counts of the mirrored catalogue for a plan. */
 export function catalogueOf(facts: SyncFacts): Catalogue {

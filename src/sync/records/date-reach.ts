@@ -1,8 +1,7 @@
+import { dayMs } from '../../clock.ts';
 import { addDays, isDate, venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Policy, SyncFacts } from './context.ts';
-
-const dayMs = 86_400_000;
 
 /** The limit for past dates: `history_ms` milliseconds back; without it, none before today. */
 interface Reach {

@@ -1,4 +1,4 @@
-import type { Instant } from '../../clock.ts';
+import { hourMs, type Instant } from '../../clock.ts';
 import { actionOn, differences, type WantedSubscription } from '../../domain/push/subscription.ts';
 import { isReadDue, isWithinDay } from '../../domain/push/subscription-step.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -45,8 +45,6 @@ export interface Application extends Attempt {
   /** The body of the request, without the callback address. */
   readonly request: Record<string, unknown> | null;
 }
-
-const hourMs = 3_600_000;
 
 /** All work on subscriptions, for the daemon and for people. */
 export class SubscriptionWork {

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Instant, instant } from '../../clock.ts';
+import { dayMs, type Instant, instant } from '../../clock.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import { planOf } from '../../domain/schedule/plan.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
@@ -34,7 +34,6 @@ interface Drawn {
 const lateMs = 600_000;
 /** The number of records between two turns of the event loop. */
 const slice = 100;
-const dayMs = 86_400_000;
 
 export function auditsOf(sync: Sync): Audits {
   const { mirror, clock, policy } = sync;
