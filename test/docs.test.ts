@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
-import { leftNames } from '../src/config/problems.ts';
+import { left } from '../src/config/problems.ts';
 import { secretSources } from '../src/config/secrets.ts';
 import { untieredResources } from '../src/domain/schedule/resources.ts';
 import { exitCodes } from '../src/errors.ts';
@@ -11,6 +11,8 @@ import { allImports, packageOf } from './architecture/import-graph.ts';
 import { withReference } from './contract/generate.ts';
 import { document, documents, firstColumn, section } from './documents.ts';
 import { everyCommand } from './fakes/every-command.ts';
+
+const leftNames = Object.keys(left);
 
 const root = new URL('../', import.meta.url);
 

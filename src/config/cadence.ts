@@ -9,7 +9,19 @@ import {
   untieredResources,
 } from '../domain/schedule/resources.ts';
 import { duration, durationIfSet, optionalDuration, printDuration } from './units.ts';
-import { always, alwaysOfList, eachOnce, flag, ids, plainText, section, whole, wholeIn } from './values.ts';
+import {
+  always,
+  alwaysOfList,
+  eachOnce,
+  flag,
+  ids,
+  plainText,
+  refuse,
+  section,
+  structure,
+  whole,
+  wholeIn,
+} from './values.ts';
 
 const monthly = { min: '1h', max: '28d' } as const;
 /** Images are not shown after 14 days without a confirmation (specification §8): no configuration can loosen that. */
@@ -31,15 +43,14 @@ const availability = section({
   ),
 }).superRefine((value, context) => {
   const [near, middle, horizon] = [value.near?.days, value.middle?.days, value.horizon];
-  const refuse = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path, 'days'], message });
   // A value that is not a number has its own problem message.
   if (typeof middle !== 'number') return;
   if (typeof near === 'number' && near >= middle)
-    refuse('near', `is too far ahead; expected fewer than middle.days (${middle})`);
+    refuse(context, ['near', 'days'], `is too far ahead; expected fewer than middle.days (${middle})`);
   if (typeof value.beyond?.days === 'number' && middle >= value.beyond.days)
-    refuse('beyond', `is not beyond the middle dates; expected more than middle.days (${middle})`);
+    refuse(context, ['beyond', 'days'], `is not beyond the middle dates; expected more than middle.days (${middle})`);
   if (typeof horizon === 'number' && middle > horizon)
-    refuse('middle', `is beyond the horizon; expected at most ${horizon}`);
+    refuse(context, ['middle', 'days'], `is beyond the horizon; expected at most ${horizon}`);
 }, always);
 
 /** Returns a key of each of these names. */
@@ -71,53 +82,38 @@ export const cadence = section({
   availability: availability.describe('Dates, timeslots and prices, by how far ahead they lie.'),
 });
 
-const everyIfSet = z.strictObject({ every: durationIfSet(tier) }, { error: 'expected keys and values' }).optional();
+const everyIfSet = structure({ every: durationIfSet(tier) }).optional();
 
 /** Cadences that a category may set: those of everything read per product, and of the list. */
 const ownCadences = {
   ...keyed(['products', ...textResources] as const, (name) => durationIfSet(limitsOf(name))),
   images: durationIfSet(imageLimit),
-  availability: z
-    .strictObject(
-      { near: everyIfSet, middle: everyIfSet, far: everyIfSet, beyond: everyIfSet },
-      { error: 'expected keys and values' },
-    )
-    .optional(),
+  availability: structure({ near: everyIfSet, middle: everyIfSet, far: everyIfSet, beyond: everyIfSet }).optional(),
 };
 
-const category = z.strictObject(
-  {
-    name: plainText().describe('Its name in figures and explanations.'),
-    match: z
-      .strictObject(
-        {
-          product_ids: ids().optional(),
-          experience_ids: ids().optional(),
-          city_ids: ids().optional(),
-          tag_ids: ids().optional(),
-          supplier: plainText().optional(),
-          dynamic_pricing: flag(true).unwrap().optional(),
-          top_sellers: wholeIn(1, 1_000_000).optional().describe('This many of the best-selling products.'),
-        },
-        { error: 'expected keys and values' },
-      )
-      .refine((match) => Object.keys(match).length > 0, {
-        error: 'matches everything; expected at least one condition',
-      })
-      .describe('A product belongs to the category if all of these hold.'),
-    weight: z
-      .number({ error: 'expected a number above 0' })
-      .positive({ error: 'expected a number above 0' })
-      .optional()
-      .describe('How much harm a stale product of the category does; 1 is usual.'),
-    cadence: z
-      .strictObject(ownCadences, { error: 'expected keys and values' })
-      .optional()
-      .describe('Where its cadence differs from that of everything else.'),
-    horizon: wholeIn(...daysAhead).optional(),
-  },
-  { error: 'expected keys and values' },
-);
+const category = structure({
+  name: plainText().describe('Its name in figures and explanations.'),
+  match: structure({
+    product_ids: ids().optional(),
+    experience_ids: ids().optional(),
+    city_ids: ids().optional(),
+    tag_ids: ids().optional(),
+    supplier: plainText().optional(),
+    dynamic_pricing: flag(true).unwrap().optional(),
+    top_sellers: wholeIn(1, 1_000_000).optional().describe('This many of the best-selling products.'),
+  })
+    .refine((match) => Object.keys(match).length > 0, {
+      error: 'matches everything; expected at least one condition',
+    })
+    .describe('A product belongs to the category if all of these hold.'),
+  weight: z
+    .number({ error: 'expected a number above 0' })
+    .positive({ error: 'expected a number above 0' })
+    .optional()
+    .describe('How much harm a stale product of the category does; 1 is usual.'),
+  cadence: structure(ownCadences).optional().describe('Where its cadence differs from that of everything else.'),
+  horizon: wholeIn(...daysAhead).optional(),
+});
 
 /** `categories`: parts of the catalogue with a cadence of their own. */
 export const categories = z

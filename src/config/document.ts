@@ -48,11 +48,6 @@ export function readDocument(text: string): ConfigDocument {
   }
 }
 
-/** Returns the same from an object instead of YAML. */
-export function documentOf(values: unknown): ConfigDocument {
-  return { values, problems: [], lineOf: () => null };
-}
-
 function unreadable(problems: readonly Problem[]): ConfigDocument {
   return { values: undefined, problems, lineOf: () => null };
 }

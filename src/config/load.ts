@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { NamedAdapter } from '../domain/service/named-adapter.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { AdapterRefused, loadAdapter } from './adapter.ts';
-import { type ConfigDocument, documentOf, type Problem, readDocument } from './document.ts';
+import { type ConfigDocument, type Problem, readDocument } from './document.ts';
 import { type Env, readVariables, type Setting } from './environment.ts';
 import { problemsOf } from './problems.ts';
 import { type Config, configSchema } from './schema.ts';
@@ -86,14 +86,6 @@ export function parseConfig(text: string, env: Env = {}, name = 'the configurati
   return resolveConfig(readDocument(text), env, name);
 }
 
-/**
- * Returns the configuration that an object describes, with keys and values as in the file: `{ cadence: { images: '3d' }
- * }`.
- */
-export function configFromObject(input: unknown): Config {
-  return resolveConfig(documentOf(input), {}, 'the configuration').config;
-}
-
 function resolveConfig(document: ConfigDocument, env: Env, name: string, look: LookAtFiles = () => []): ParsedConfig {
   const { settings, problems } = readVariables(env);
   const unreadable = document.values === undefined;
@@ -104,6 +96,7 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
   const [only] = refusedFiles;
   const variableOf = (key: string) =>
     settings.find((setting) => key === setting.key || key.startsWith(`${setting.key}.`))?.variable ?? null;
+  const lineOf = (key: string) => (variableOf(key) === null ? document.lineOf(key.split('.')) : null);
   if (wellFormed && only === undefined) {
     const set = new Set(settings.map(({ key }) => key));
     const { adapter } = result.data.service;
@@ -115,11 +108,7 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
         if (refused === undefined) return loadAdapter(adapter);
         const { key, error } = refused;
         if (hasHint(refused)) throw error;
-        throw invalid(
-          name,
-          [{ line: variableOf(key) === null ? document.lineOf(key.split('.')) : null, text: error.message }],
-          false,
-        );
+        throw invalid(name, [{ line: lineOf(key), text: error.message }], false);
       }),
       origin: (key) => (set.has(key) ? 'environment' : isWritten(document.values, key) ? 'file' : 'default'),
     };
@@ -128,7 +117,7 @@ function resolveConfig(document: ConfigDocument, env: Env, name: string, look: L
   // If the YAML does not parse, only that is reported.
   const refused = unreadable || result.success ? [] : problemsOf(result.error.issues, values, document, variableOf);
   const unusable = refusedFiles.map(({ key, error: { message, hint } }) => ({
-    line: variableOf(key) === null ? document.lineOf(key.split('.')) : null,
+    line: lineOf(key),
     text: hint === undefined ? message : `${message} (${hint})`,
   }));
   const onlyPermissions = wellFormed && refusedFiles.every(({ error }) => error.exitCode === exitCodes.permission);

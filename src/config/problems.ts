@@ -29,7 +29,7 @@ export function problemsOf(
 }
 
 /** Keys and sections that were in the file before 1.0, and what they are now. */
-const left: Readonly<Record<string, string>> = {
+export const left: Readonly<Record<string, string>> = {
   'backup.every': 'is backup.at since 1.0, a pattern like "0 3 * * *"',
   'budget.extra_calls': 'is budget.share since 1.0',
   'budget.lanes': constant(sharesText()),
@@ -45,8 +45,6 @@ const left: Readonly<Record<string, string>> = {
   'service.profile.timeouts': 'is service.profile.timeout since 1.0, the total time of a call',
   'signing.algorithm': constant('RS256'),
 };
-
-export const leftNames: readonly string[] = Object.keys(left);
 
 function constant(value: string): string {
   return `is a constant since 1.0: ${value}`;

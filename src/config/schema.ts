@@ -15,6 +15,7 @@ import {
   flag,
   hostNames,
   ids,
+  matching,
   mediaType,
   networks,
   oneOf,
@@ -24,61 +25,54 @@ import {
   origins,
   plainText,
   publicKey,
+  refuse,
   schemaName,
   section,
   share,
+  structure,
   text,
+  webAddress,
   whole,
   zone,
 } from './values.ts';
 
-const subscriptionId = 'expected letters, digits, dots and dashes, at most 100';
 const entities = 'expected mirrored, or a list of ids';
-const subscription = z
-  .strictObject(
-    {
-      id: z
-        .string({ error: subscriptionId })
-        .regex(/^[\w.-]{1,100}$/, { error: subscriptionId })
-        .describe('A name of your choice.'),
-      type: oneOf(['product_ids', 'experience_ids', 'products_i_sell']),
-      entities: z
-        .union([z.literal('mirrored'), ids().min(1, { error: entities })], { error: entities })
-        .optional()
-        .describe('Whose changes: every product or experience in the mirror, or these ids. Not with products_i_sell.'),
-      categories: z
-        .array(plainText(), { error: 'expected a list of names of categories' })
-        .min(1, { error: 'expected at least one category' })
-        .refine(areDistinct, { error: 'expected each category once' })
-        .optional()
-        .describe('With entities: mirrored, only products of these categories.'),
-      city_ids: ids()
-        .min(1, { error: 'expected at least one id' })
-        .optional()
-        .describe('Only products in these cities.'),
-      country_ids: ids()
-        .min(1, { error: 'expected at least one id' })
-        .optional()
-        .describe('Only products in these countries.'),
-      change_types: z
-        .array(oneOf(changeTypes), { error: 'expected a list of change types' })
-        .min(1, { error: `expected at least one of ${changeTypes.join(', ')}` })
-        .refine(areDistinct, { error: 'expected each change type once' })
-        .default([...changeTypes]),
-    },
-    { error: 'expected keys and values' },
-  )
-  .superRefine(({ type, entities, ...subscription }, context) => {
-    const refuse = (message: string, key = 'entities') => context.addIssue({ code: 'custom', path: [key], message });
-    // Specification §2: required for two of the types, not to be provided for the third.
-    if (type === 'products_i_sell' && entities !== undefined)
-      refuse('is not allowed with products_i_sell, where the service keeps the list; expected none');
-    if ((type === 'product_ids' || type === 'experience_ids') && entities === undefined)
-      refuse(`is required with ${type}; expected mirrored, or a list of ids`);
-    for (const key of ['categories', 'city_ids', 'country_ids'] as const)
-      if (subscription[key] !== undefined && entities !== 'mirrored')
-        refuse('narrows what is mirrored; expected it with entities: mirrored only', key);
-  }, always);
+const subscription = structure({
+  id: matching(/^[\w.-]{1,100}$/, 'expected letters, digits, dots and dashes, at most 100').describe(
+    'A name of your choice.',
+  ),
+  type: oneOf(['product_ids', 'experience_ids', 'products_i_sell']),
+  entities: z
+    .union([z.literal('mirrored'), ids().min(1, { error: entities })], { error: entities })
+    .optional()
+    .describe('Whose changes: every product or experience in the mirror, or these ids. Not with products_i_sell.'),
+  categories: z
+    .array(plainText(), { error: 'expected a list of names of categories' })
+    .min(1, { error: 'expected at least one category' })
+    .refine(areDistinct, { error: 'expected each category once' })
+    .optional()
+    .describe('With entities: mirrored, only products of these categories.'),
+  city_ids: ids().min(1, { error: 'expected at least one id' }).optional().describe('Only products in these cities.'),
+  country_ids: ids()
+    .min(1, { error: 'expected at least one id' })
+    .optional()
+    .describe('Only products in these countries.'),
+  change_types: z
+    .array(oneOf(changeTypes), { error: 'expected a list of change types' })
+    .min(1, { error: `expected at least one of ${changeTypes.join(', ')}` })
+    .refine(areDistinct, { error: 'expected each change type once' })
+    .default([...changeTypes]),
+}).superRefine(({ type, entities, ...subscription }, context) => {
+  const refused = (message: string, key = 'entities') => refuse(context, [key], message);
+  // Specification §2: required for two of the types, not to be provided for the third.
+  if (type === 'products_i_sell' && entities !== undefined)
+    refused('is not allowed with products_i_sell, where the service keeps the list; expected none');
+  if ((type === 'product_ids' || type === 'experience_ids') && entities === undefined)
+    refused(`is required with ${type}; expected mirrored, or a list of ids`);
+  for (const key of ['categories', 'city_ids', 'country_ids'] as const)
+    if (subscription[key] !== undefined && entities !== 'mirrored')
+      refused('narrows what is mirrored; expected it with entities: mirrored only', key);
+}, always);
 
 /** The subscriptions that are declared. */
 const subscriptions = z
@@ -86,20 +80,15 @@ const subscriptions = z
   .superRefine(eachOnce('id'), alwaysOfList)
   .default([]);
 
-const advertise = 'expected an address like https://host-a.example.com:8490';
-
 /** `instance`: what sets this instance apart from others that share its database. */
 const instance = section({
   name: plainText()
     .nullable()
     .default(null)
     .describe('What it is called where instances are told apart; null: the name of its host.'),
-  advertise: z
-    .url({ protocol: /^https?$/, hostname: /./, error: advertise })
-    .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${advertise}` })
-    .nullable()
-    .default(null)
-    .describe('Where the others reach its admin interface; null: no other instance shares the database.'),
+  advertise: webAddress('expected an address like https://host-a.example.com:8490').describe(
+    'Where the others reach its admin interface; null: no other instance shares the database.',
+  ),
 }).describe('One of several instances: one calls the service, the others stand by.');
 
 /** `budget`: how many calls the service may be sent. */
@@ -133,134 +122,116 @@ const mirror = section({
 }).superRefine((value, context) => {
   const { path, state_dir } = value;
   if (typeof path !== 'string' || typeof state_dir !== 'string') return;
-  const refuse = (key: string, message: string) => context.addIssue({ code: 'custom', path: [key], message });
   if (realPath(state_dir) === dirname(realPath(path)))
-    refuse('state_dir', "is the mirror's directory, where storefronts may read; expected one of its own");
+    refuse(context, ['state_dir'], "is the mirror's directory, where storefronts may read; expected one of its own");
   else if (isSamePlace(inboxIn(state_dir), path))
-    refuse('path', 'is inbox.db in mirror.state_dir; expected a file of its own');
+    refuse(context, ['path'], 'is inbox.db in mirror.state_dir; expected a file of its own');
 }, always);
 
-const publicUrl = 'expected the public address of the receiver, like https://hooks.example.com/catalogued';
-
-export const configSchema = z
-  .strictObject(
-    {
-      service: service.describe('The remote API.'),
-      signing: section({
-        key_file: optionalFile().describe('The RSA private key (PEM) for subscription requests.'),
-        body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
-        content_type: mediaType('application/json').describe('The media type with which that body is sent.'),
-        claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
-      }).describe('How subscription requests are signed.'),
-      mirror: mirror.describe('Paths of the files.'),
-      cadence: cadence.describe('How often each thing is read again.'),
-      scheduling: oneOf(['adaptive', 'fixed'])
-        .default('adaptive')
-        .describe('adaptive: spend calls where a change is likely; fixed: follow the cadences alone.'),
-      categories: categories.describe('Cadence, weight and horizon of parts of the catalogue; the first match wins.'),
-      budget,
-      receiver: section({
-        listen: address('127.0.0.1:8480').describe('unix:PATH or HOST:PORT.'),
-        public_url: z
-          .url({ protocol: /^https?$/, hostname: /./, error: publicUrl })
-          .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${publicUrl}` })
-          .nullable()
-          .default(null)
-          .describe('The address at which the service reaches the receiver.'),
-        secret_file: optionalFile().describe('The master secret of the callback addresses.'),
-        allow: networks().describe('Addresses and networks that may call; empty: all.'),
-        trusted_proxies: networks().describe('Whose X-Forwarded-For is believed.'),
-        rotate_every: duration('30d', { min: '1d', max: '365d' }).describe(
-          'How often the callback address is replaced.',
-        ),
-        grace: duration('7d', { min: '1h', max: '90d' }).describe('How long a replaced address is still accepted.'),
-      }).describe('Receives the notifications.'),
-      subscriptions: subscriptions.describe('Subscriptions to change notifications.'),
-      admin: section({
-        listen: optionalAddress().describe('unix:PATH or HOST:PORT; null: admin.sock in mirror.state_dir.'),
-        token_file: optionalFile().describe('Needed outside a unix socket.'),
-        hosts: hostNames().describe(
-          'Other host names under which it is reached, through a proxy or a container network.',
-        ),
-      }).describe('The local interface of the daemon.'),
-      storefront: section({
-        listen: optionalAddress().describe('unix:PATH, open to the group, or HOST:PORT; null: off.'),
-        token_file: optionalFile().describe('Needed outside a unix socket; must differ from the admin token.'),
-        public_key: publicKey().describe('Opens reads of public columns, and nothing else: it may stand in a page.'),
-        origins: origins().describe('Pages of these origins may read, with the public key; empty: none.'),
-      })
-        .superRefine(({ public_key, origins: named }, context) => {
-          if (Array.isArray(named) && named.length > 0 && public_key === null)
-            context.addIssue({ code: 'custom', path: ['public_key'], message: 'is needed by origins; expected a key' });
-        }, always)
-        .describe('The interface for storefronts: live checks, orders, the change feed and reads, and nothing else.'),
-      images: section({
-        files: flag(false).describe('Whether the image files are fetched too.'),
-        directory: text('./data/images').describe('Directory of the image files.'),
-        sizes: z
-          .array(oneOf(['small', 'medium', 'large', 'extra_large']), { error: 'expected a list of sizes' })
-          .min(1, { error: 'expected at least one size' })
-          .refine(areDistinct, { error: 'expected each size once' })
-          .default(['large'])
-          .describe('Which of the four sizes are fetched.'),
-        hosts: hostNames().describe("Hosts they may be fetched from; empty: the hosts in the service's answers."),
-        disk: size('10GiB').describe('The most space they may take together.'),
-      }).describe('Copies of the image files.'),
-      held: section({
-        less: oneOf(['hold', 'warn', 'off'])
-          .default('hold')
-          .describe('Products, sale status, dates, variants and texts that are taken away, or replaced by one value.'),
-        price: oneOf(['hold', 'warn', 'off'])
-          .default('hold')
-          .describe('Prices that move by more than a factor of 2, or nearly all by one ratio.'),
-      }).describe(
-        'Answers that take something away from many records at once. hold: the mirror keeps what it shows; warn: they are reported and believed; off: believed.',
-      ),
-      retention: section({
-        changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
-        changes_bytes: size('1GiB').describe('The most space it may take; beyond it the oldest changes are deleted.'),
-        deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
-        deliveries_bytes: size('1GiB').describe(
-          'The most space they may take; beyond it bodies are deleted, applied ones first, waiting ones never.',
-        ),
-      }).describe('Withdrawn products are kept.'),
-      backup: section({
-        at: optionalCronPattern('0 3 * * *').describe('A cron pattern of five fields; null: none is made by schedule.'),
-        zone: zone('UTC').describe('The time zone of the pattern.'),
-        directory: plainText().nullable().default(null).describe('null: backup in mirror.state_dir.'),
-        keep: whole(7, 1, 365).describe('Number of backups kept.'),
-      }).describe('Verified copies of the mirror and the inbox.'),
-      maintenance: section({
-        at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
-        zone: zone('UTC').describe('The time zone of the pattern.'),
-      }).describe('When both files are checked and optimised.'),
-      snapshot: section({
-        every: optionalDuration({ min: '1m', max: '28d' }),
-        path: plainText().nullable().default(null),
-      })
-        .superRefine((value, context) => {
-          if (typeof value.every === 'number' && value.path === null)
-            context.addIssue({
-              code: 'custom',
-              path: ['path'],
-              message: 'is required with snapshot.every; expected the path of a file',
-            });
-        }, always)
-        .describe('A copy for readers on other hosts.'),
-      rows: section({
-        publish: flag(false).describe('Whether copies on other hosts may follow this mirror row by row.'),
-      }).describe('Copies on other hosts (catalogued follow).'),
-      database: section({
-        url_file: optionalFile().describe('postgres://user:password@host:5432/database; null: there is none.'),
-        schema: schemaName('catalogued').describe('Where in it: one for each account of the service.'),
-      }).describe('PostgreSQL, which the mirror is published into.'),
-      instance,
-      log: section({
-        level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-      }).describe('The log on standard output.'),
-    },
-    { error: 'expected keys and values' },
-  )
+export const configSchema = structure({
+  service: service.describe('The remote API.'),
+  signing: section({
+    key_file: optionalFile().describe('The RSA private key (PEM) for subscription requests.'),
+    body: oneOf(['jwt', 'json']).default('jwt').describe('Whether the body is the signed token or plain JSON.'),
+    content_type: mediaType('application/json').describe('The media type with which that body is sent.'),
+    claims: flag(false).describe('Whether iat, exp and jti are added to the payload.'),
+  }).describe('How subscription requests are signed.'),
+  mirror: mirror.describe('Paths of the files.'),
+  cadence: cadence.describe('How often each thing is read again.'),
+  scheduling: oneOf(['adaptive', 'fixed'])
+    .default('adaptive')
+    .describe('adaptive: spend calls where a change is likely; fixed: follow the cadences alone.'),
+  categories: categories.describe('Cadence, weight and horizon of parts of the catalogue; the first match wins.'),
+  budget,
+  receiver: section({
+    listen: address('127.0.0.1:8480').describe('unix:PATH or HOST:PORT.'),
+    public_url: webAddress(
+      'expected the public address of the receiver, like https://hooks.example.com/catalogued',
+    ).describe('The address at which the service reaches the receiver.'),
+    secret_file: optionalFile().describe('The master secret of the callback addresses.'),
+    allow: networks().describe('Addresses and networks that may call; empty: all.'),
+    trusted_proxies: networks().describe('Whose X-Forwarded-For is believed.'),
+    rotate_every: duration('30d', { min: '1d', max: '365d' }).describe('How often the callback address is replaced.'),
+    grace: duration('7d', { min: '1h', max: '90d' }).describe('How long a replaced address is still accepted.'),
+  }).describe('Receives the notifications.'),
+  subscriptions: subscriptions.describe('Subscriptions to change notifications.'),
+  admin: section({
+    listen: optionalAddress().describe('unix:PATH or HOST:PORT; null: admin.sock in mirror.state_dir.'),
+    token_file: optionalFile().describe('Needed outside a unix socket.'),
+    hosts: hostNames().describe('Other host names under which it is reached, through a proxy or a container network.'),
+  }).describe('The local interface of the daemon.'),
+  storefront: section({
+    listen: optionalAddress().describe('unix:PATH, open to the group, or HOST:PORT; null: off.'),
+    token_file: optionalFile().describe('Needed outside a unix socket; must differ from the admin token.'),
+    public_key: publicKey().describe('Opens reads of public columns, and nothing else: it may stand in a page.'),
+    origins: origins().describe('Pages of these origins may read, with the public key; empty: none.'),
+  })
+    .superRefine(({ public_key, origins: named }, context) => {
+      if (Array.isArray(named) && named.length > 0 && public_key === null)
+        refuse(context, ['public_key'], 'is needed by origins; expected a key');
+    }, always)
+    .describe('The interface for storefronts: live checks, orders, the change feed and reads, and nothing else.'),
+  images: section({
+    files: flag(false).describe('Whether the image files are fetched too.'),
+    directory: text('./data/images').describe('Directory of the image files.'),
+    sizes: z
+      .array(oneOf(['small', 'medium', 'large', 'extra_large']), { error: 'expected a list of sizes' })
+      .min(1, { error: 'expected at least one size' })
+      .refine(areDistinct, { error: 'expected each size once' })
+      .default(['large'])
+      .describe('Which of the four sizes are fetched.'),
+    hosts: hostNames().describe("Hosts they may be fetched from; empty: the hosts in the service's answers."),
+    disk: size('10GiB').describe('The most space they may take together.'),
+  }).describe('Copies of the image files.'),
+  held: section({
+    less: oneOf(['hold', 'warn', 'off'])
+      .default('hold')
+      .describe('Products, sale status, dates, variants and texts that are taken away, or replaced by one value.'),
+    price: oneOf(['hold', 'warn', 'off'])
+      .default('hold')
+      .describe('Prices that move by more than a factor of 2, or nearly all by one ratio.'),
+  }).describe(
+    'Answers that take something away from many records at once. hold: the mirror keeps what it shows; warn: they are reported and believed; off: believed.',
+  ),
+  retention: section({
+    changes: duration('90d', { min: '1d' }).describe('How long the change feed reaches back.'),
+    changes_bytes: size('1GiB').describe('The most space it may take; beyond it the oldest changes are deleted.'),
+    deliveries: duration('30d', { min: '1d' }).describe('How long received notifications are kept.'),
+    deliveries_bytes: size('1GiB').describe(
+      'The most space they may take; beyond it bodies are deleted, applied ones first, waiting ones never.',
+    ),
+  }).describe('Withdrawn products are kept.'),
+  backup: section({
+    at: optionalCronPattern('0 3 * * *').describe('A cron pattern of five fields; null: none is made by schedule.'),
+    zone: zone('UTC').describe('The time zone of the pattern.'),
+    directory: plainText().nullable().default(null).describe('null: backup in mirror.state_dir.'),
+    keep: whole(7, 1, 365).describe('Number of backups kept.'),
+  }).describe('Verified copies of the mirror and the inbox.'),
+  maintenance: section({
+    at: cronPattern('0 4 * * *').describe('A cron pattern of five fields.'),
+    zone: zone('UTC').describe('The time zone of the pattern.'),
+  }).describe('When both files are checked and optimised.'),
+  snapshot: section({
+    every: optionalDuration({ min: '1m', max: '28d' }),
+    path: plainText().nullable().default(null),
+  })
+    .superRefine((value, context) => {
+      if (typeof value.every === 'number' && value.path === null)
+        refuse(context, ['path'], 'is required with snapshot.every; expected the path of a file');
+    }, always)
+    .describe('A copy for readers on other hosts.'),
+  rows: section({
+    publish: flag(false).describe('Whether copies on other hosts may follow this mirror row by row.'),
+  }).describe('Copies on other hosts (catalogued follow).'),
+  database: section({
+    url_file: optionalFile().describe('postgres://user:password@host:5432/database; null: there is none.'),
+    schema: schemaName('catalogued').describe('Where in it: one for each account of the service.'),
+  }).describe('PostgreSQL, which the mirror is published into.'),
+  instance,
+  log: section({
+    level: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  }).describe('The log on standard output.'),
+})
   .superRefine(({ mirror, snapshot, images, backup }, context) => {
     const path: unknown = snapshot?.path;
     if (typeof path !== 'string') return;
@@ -270,7 +241,7 @@ export const configSchema = z
       backup: backup?.directory ?? backupIn(mirror?.state_dir),
       images: images?.directory,
     });
-    if (problem !== null) context.addIssue({ code: 'custom', path: ['snapshot', 'path'], message: problem });
+    if (problem !== null) refuse(context, ['snapshot', 'path'], problem);
   }, always)
   .superRefine(({ storefront, admin, receiver, mirror }, context) => {
     const listeners: Readonly<Record<string, unknown>> = {
@@ -279,7 +250,7 @@ export const configSchema = z
       'storefront.listen': storefront?.listen,
     };
     for (const { key, message } of problemsOfListeners(listeners, mirror?.state_dir))
-      context.addIssue({ code: 'custom', path: key.split('.'), message });
+      refuse(context, key.split('.'), message);
   }, always)
   .superRefine(({ categories, subscriptions }, context) => {
     if (!Array.isArray(categories) || !Array.isArray(subscriptions)) return;
@@ -288,11 +259,11 @@ export const configSchema = z
       const named: unknown = subscription?.categories;
       for (const [at, name] of (Array.isArray(named) ? named : []).entries())
         if (!names.has(name))
-          context.addIssue({
-            code: 'custom',
-            path: ['subscriptions', index, 'categories', at],
-            message: 'is no category; expected the name of one in categories',
-          });
+          refuse(
+            context,
+            ['subscriptions', index, 'categories', at],
+            'is no category; expected the name of one in categories',
+          );
     }
   }, always)
   .transform(({ mirror, backup, admin, ...config }) => {

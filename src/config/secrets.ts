@@ -37,39 +37,13 @@ interface Source {
 
 /** Possible sources of each secret: the systemd credential of its name, the key in the file, the variable. */
 export const secretSources: Readonly<Record<SecretName, Source>> = {
-  api_key: {
-    key: 'service.api_key_file',
-    variable: 'CATALOGUED_API_KEY',
-    lines: 'one',
-  },
-  signing_key: {
-    key: 'signing.key_file',
-    variable: 'CATALOGUED_SIGNING_KEY',
-    lines: 'several',
-  },
-  receiver_secret: {
-    key: 'receiver.secret_file',
-    variable: 'CATALOGUED_RECEIVER_SECRET',
-    lines: 'one',
-    // Callback addresses are made of it and of what can be guessed.
-    least: 32,
-  },
-  admin_token: {
-    key: 'admin.token_file',
-    variable: 'CATALOGUED_ADMIN_TOKEN',
-    lines: 'one',
-  },
-  storefront_token: {
-    key: 'storefront.token_file',
-    variable: 'CATALOGUED_STOREFRONT_TOKEN',
-    lines: 'one',
-    least: 32,
-  },
-  database_url: {
-    key: 'database.url_file',
-    variable: 'CATALOGUED_DATABASE_URL',
-    lines: 'one',
-  },
+  api_key: { key: 'service.api_key_file', variable: 'CATALOGUED_API_KEY', lines: 'one' },
+  signing_key: { key: 'signing.key_file', variable: 'CATALOGUED_SIGNING_KEY', lines: 'several' },
+  // Callback addresses are made of it and of what can be guessed.
+  receiver_secret: { key: 'receiver.secret_file', variable: 'CATALOGUED_RECEIVER_SECRET', lines: 'one', least: 32 },
+  admin_token: { key: 'admin.token_file', variable: 'CATALOGUED_ADMIN_TOKEN', lines: 'one' },
+  storefront_token: { key: 'storefront.token_file', variable: 'CATALOGUED_STOREFRONT_TOKEN', lines: 'one', least: 32 },
+  database_url: { key: 'database.url_file', variable: 'CATALOGUED_DATABASE_URL', lines: 'one' },
 };
 
 const secretNames = Object.keys(secretSources) as SecretName[];

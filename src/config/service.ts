@@ -8,16 +8,27 @@ import {
 } from '../domain/schedule/resources.ts';
 import { minorUnitExponent } from '../domain/values/money.ts';
 import { duration } from './units.ts';
-import { always, areDistinct, flag, headerText, ids, optionalFile, section, token, whole } from './values.ts';
+import {
+  always,
+  areDistinct,
+  flag,
+  headerText,
+  ids,
+  matching,
+  optionalFile,
+  refuse,
+  section,
+  structure,
+  token,
+  whole,
+  wholeIn,
+} from './values.ts';
 
 function path(fallback: string, placeholder?: string) {
-  const error = `expected a path like ${fallback}`;
-  return z
-    .string({ error })
-    .regex(/^\/[^\s?#]*(\?[^\s?#]*)?$/, { error })
-    .refine((value) => placeholder === undefined || value.includes(placeholder), {
-      error: `expected ${placeholder} in it`,
-    });
+  return matching(/^\/[^\s?#]*(\?[^\s?#]*)?$/, `expected a path like ${fallback}`).refine(
+    (value) => placeholder === undefined || value.includes(placeholder),
+    { error: `expected ${placeholder} in it` },
+  );
 }
 
 const product = '{product_id}';
@@ -42,9 +53,6 @@ const resourcePaths = Object.fromEntries(
   }),
 ) as unknown as ResourcePaths;
 
-const statusError = 'expected an HTTP status from 400 to 599';
-const status = z.int({ error: statusError }).min(400, { error: statusError }).max(599, { error: statusError });
-
 function answerTime(fallback: string) {
   return duration(fallback, { min: '1m', max: '7d' });
 }
@@ -58,8 +66,6 @@ const parameters = {
   to: token().default('end_date'),
 };
 
-const orderError = 'expected a query parameter and its value, like sort=popularity desc';
-
 /** Settings that the specification leaves open. All have defaults, and all can be changed. */
 const profile = section({
   authorization: section({
@@ -67,8 +73,7 @@ const profile = section({
       .nullable()
       .default('Authorization')
       .describe('The header that carries the key; null: no key is sent and none is needed.'),
-    scheme: headerText('Token')
-      .unwrap()
+    scheme: headerText()
       .nullable()
       .default('Token')
       .describe('The scheme before the key in that header; null: the bare key.'),
@@ -88,9 +93,7 @@ const profile = section({
   parameters: section(parameters).describe('Names of the query parameters.'),
   first_page: whole(1, 0, 1).describe('Number of the first page of a list.'),
   page_size: whole(100, 1, 100).describe('Rows requested per list page.'),
-  list_order: z
-    .string({ error: orderError })
-    .regex(/^[^\s=&]+=[^=&]+$/, { error: orderError })
+  list_order: matching(/^[^\s=&]+=[^=&]+$/, 'expected a query parameter and its value, like sort=popularity desc')
     .nullable()
     .default('sort=popularity desc')
     .describe('Query parameter and value that request the list in order of popularity; null: its order means nothing.'),
@@ -109,7 +112,7 @@ const profile = section({
     retries: answerTime('15m').describe('How long the service repeats a notification that was not answered.'),
   }).describe('How late a notification may come.'),
   throttle_statuses: z
-    .array(status, { error: 'expected a list of HTTP statuses' })
+    .array(wholeIn(400, 599, 'an HTTP status'), { error: 'expected a list of HTTP statuses' })
     .default([429, 503])
     .describe('Statuses that mean: send fewer calls.'),
   retry_after: z
@@ -130,21 +133,20 @@ function listOf<Item extends z.ZodType<string>>(item: Item, what: string, fallba
     .default(fallback as never);
 }
 
-const languageError = 'expected a language code of two lower case letters, like en';
-const language = z.string({ error: languageError }).regex(/^[a-z]{2}$/, { error: languageError });
+const language = matching(/^[a-z]{2}$/, 'expected a language code of two lower case letters, like en');
 
 const currencyError = 'expected an ISO 4217 currency code in upper case, like EUR';
 const currencyPattern = /^[A-Z]{3}$/;
-const currency = z
-  .string({ error: currencyError })
-  .regex(currencyPattern, { error: currencyError })
-  .refine((code) => !currencyPattern.test(code) || minorUnitExponent(code) !== null, { error: currencyError });
+const currency = matching(currencyPattern, currencyError).refine(
+  (code) => !currencyPattern.test(code) || minorUnitExponent(code) !== null,
+  { error: currencyError },
+);
 
 const baseUrl = z
   .string({ error: 'expected the address of the service, like https://api.example.com' })
   .superRefine((value, context) => {
     const problem = problemOfBaseUrl(value);
-    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+    if (problem !== null) refuse(context, [], problem);
   });
 
 function problemOfBaseUrl(value: string): string | null {
@@ -176,49 +178,39 @@ const select = z
   .superRefine((filters, context) => {
     for (const name of Object.keys(filters)) {
       if (/^(in|ex)clude_products?(_ids?)?$/.test(name) && !Object.hasOwn(ownFilters, name))
-        context.addIssue({
-          code: 'custom',
-          path: [name],
-          message: `is no filter; did you mean ${name.slice(0, 7)}_product_ids?`,
-        });
+        refuse(context, [name], `is no filter; did you mean ${name.slice(0, 7)}_product_ids?`);
     }
   }, always)
   .prefault({});
 
 /** `service`: the remote API and what is asked of it. */
-export const service = z
-  .strictObject(
-    {
-      base_url: baseUrl.describe('The address of the service, without a path. No default.'),
-      api_key_file: optionalFile().describe(
-        'The file that holds the key; else the systemd credential api_key or CATALOGUED_API_KEY.',
-      ),
-      user_agent: headerText('catalogued').describe('The service asks that it contains the name of your brand.'),
-      languages: listOf(language, 'language', ['en']).describe('The first is primary: it decides what is visible.'),
-      currencies: listOf(currency, 'currency', ['EUR']).describe('The first is primary.'),
-      select: select.describe('Filters of the product list, passed through: city_id, country_id, tag_id …'),
-      adapter: optionalFile().describe(
-        'A module that asks a service of another shape and reads its answers (docs/service.md); null: the one that is built in.',
-      ),
-      profile: profile.describe(
-        'Properties of the service that the specification leaves open; catalogued probe compares them with the live service.',
-      ),
-    },
-    { error: 'expected keys and values' },
-  )
-  .superRefine(({ select, profile }, context) => {
-    const taken = new Map(
-      Object.entries(profile?.parameters ?? {}).map(([key, name]) => [name as string, `parameters.${key}`]),
-    );
-    if (profile?.authorization?.parameter != null)
-      taken.set(profile.authorization.parameter, 'authorization.parameter');
-    for (const name of Object.keys(select ?? {})) {
-      const key = taken.get(name);
-      if (key !== undefined)
-        context.addIssue({
-          code: 'custom',
-          path: ['select', name],
-          message: `is a parameter that catalogued sends itself (service.profile.${key}); expected a filter`,
-        });
-    }
-  }, always);
+export const service = structure({
+  base_url: baseUrl.describe('The address of the service, without a path. No default.'),
+  api_key_file: optionalFile().describe(
+    'The file that holds the key; else the systemd credential api_key or CATALOGUED_API_KEY.',
+  ),
+  user_agent: headerText().default('catalogued').describe('The service asks that it contains the name of your brand.'),
+  languages: listOf(language, 'language', ['en']).describe('The first is primary: it decides what is visible.'),
+  currencies: listOf(currency, 'currency', ['EUR']).describe('The first is primary.'),
+  select: select.describe('Filters of the product list, passed through: city_id, country_id, tag_id …'),
+  adapter: optionalFile().describe(
+    'A module that asks a service of another shape and reads its answers (docs/service.md); null: the one that is built in.',
+  ),
+  profile: profile.describe(
+    'Properties of the service that the specification leaves open; catalogued probe compares them with the live service.',
+  ),
+}).superRefine(({ select, profile }, context) => {
+  const taken = new Map(
+    Object.entries(profile?.parameters ?? {}).map(([key, name]) => [name as string, `parameters.${key}`]),
+  );
+  if (profile?.authorization?.parameter != null) taken.set(profile.authorization.parameter, 'authorization.parameter');
+  for (const name of Object.keys(select ?? {})) {
+    const key = taken.get(name);
+    if (key !== undefined)
+      refuse(
+        context,
+        ['select', name],
+        `is a parameter that catalogued sends itself (service.profile.${key}); expected a filter`,
+      );
+  }
+}, always);

@@ -23,28 +23,31 @@ export function plainText() {
   );
 }
 
+/** Text that matches a pattern. */
+export function matching(pattern: RegExp, error: string) {
+  return z.string({ error }).regex(pattern, { error });
+}
+
+/** Text that passes a test. */
+export function passing(fits: (value: string) => boolean, error: string) {
+  return z.string({ error }).refine(fits, { error });
+}
+
 /** Text that is allowed in an HTTP header. */
-export function headerText(fallback: string) {
+export function headerText() {
   const error = 'expected letters, digits, spaces and punctuation of ASCII';
-  return z
-    .string({ error })
-    .regex(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, { error })
-    .default(fallback);
+  return matching(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, error);
 }
 
 /** The name of an HTTP header or query parameter, without a default. */
 export function token() {
-  const error = 'expected a name of letters, digits, - and _';
-  return z.string({ error }).regex(/^[\w.[\]-]+$/, { error });
+  return matching(/^[\w.[\]-]+$/, 'expected a name of letters, digits, - and _');
 }
 
 /** The name of a schema of PostgreSQL; its own begin with `pg_`. */
 export function schemaName(fallback: string) {
   const error = 'expected a name of lower case letters, digits and _';
-  return z
-    .string({ error })
-    .regex(/^(?!pg_)[a-z_][a-z0-9_]{0,47}$/, { error })
-    .default(fallback);
+  return matching(/^(?!pg_)[a-z_][a-z0-9_]{0,47}$/, error).default(fallback);
 }
 
 export function flag(fallback: boolean) {
@@ -56,8 +59,8 @@ export function whole(fallback: number, min: number, max: number) {
   return wholeIn(min, max).default(fallback);
 }
 
-export function wholeIn(min: number, max: number) {
-  const error = `expected a whole number from ${min} to ${max}`;
+export function wholeIn(min: number, max: number, what = 'a whole number') {
+  const error = `expected ${what} from ${min} to ${max}`;
   return z.int({ error }).min(min, { error }).max(max, { error });
 }
 
@@ -70,10 +73,7 @@ export function share(fallback: number) {
 /** A media type, perhaps with parameters, as a header has it. */
 export function mediaType(fallback: string) {
   const error = `expected a media type like ${fallback}`;
-  return z
-    .string({ error })
-    .regex(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, { error })
-    .default(fallback);
+  return matching(/^[\w.+-]+\/[\w.+-]+( *; *[\w.+-]+=[\w.+-]+)*$/, error).default(fallback);
 }
 
 export function oneOf<const Names extends readonly [string, ...string[]]>(names: Names) {
@@ -89,21 +89,20 @@ export function ids() {
   });
 }
 
+/** A list of texts, empty by default; `what` names them. */
+function listOf(item: z.ZodType<string>, what: string) {
+  return z.array(item, { error: `expected a list of ${what}` }).default([]);
+}
+
 /** Names of hosts; none, unless some are named. */
 export function hostNames() {
-  return z
-    .array(z.string().regex(/^[A-Za-z0-9.-]+$/, { error: 'expected the name of a host' }), {
-      error: 'expected a list of hosts',
-    })
-    .default([]);
+  return listOf(z.string().regex(/^[A-Za-z0-9.-]+$/, { error: 'expected the name of a host' }), 'hosts');
 }
 
 /** A key that is no secret. */
 export function publicKey() {
   const error = 'expected 16 characters or more, without spaces, or null';
-  return z
-    .string({ error })
-    .regex(/^[\x21-\x7e]{16,}$/, { error })
+  return matching(/^[\x21-\x7e]{16,}$/, error)
     .nullable()
     .default(null);
 }
@@ -111,22 +110,25 @@ export function publicKey() {
 /** Origins of pages, as a browser sends them. */
 export function origins() {
   const error = 'expected an origin without a path, like https://shop.example';
+  return listOf(
+    passing((value) => URL.parse(value)?.origin === value, error),
+    'origins',
+  );
+}
+
+/** The address of a web server; null: none. */
+export function webAddress(error: string) {
   return z
-    .array(
-      z.string({ error }).refine((value) => URL.parse(value)?.origin === value, { error }),
-      {
-        error: 'expected a list of origins',
-      },
-    )
-    .default([]);
+    .url({ protocol: /^https?$/, hostname: /./, error })
+    .refine((value) => !/^\w+:\/\/[^/]*@|[?#]/.test(value), { error: `has credentials or a query; ${error}` })
+    .nullable()
+    .default(null);
 }
 
 /** Five fields of cron. */
 export function cronPattern(fallback: string) {
   const error = 'expected a cron pattern of five fields, like "0 4 * * *"';
-  return z
-    .string({ error })
-    .refine((value) => patternProblem(value) !== 'bad', { error })
+  return passing((value) => patternProblem(value) !== 'bad', error)
     .refine((value) => patternProblem(value) !== 'never', { error: `never matches a date; ${error}` })
     .default(fallback);
 }
@@ -137,17 +139,13 @@ export function optionalCronPattern(fallback: string) {
 }
 
 export function zone(fallback: string) {
-  const error = 'expected a time zone like Europe/Amsterdam, or UTC';
-  return z.string({ error }).refine(isZone, { error }).default(fallback);
+  return passing(isZone, 'expected a time zone like Europe/Amsterdam, or UTC').default(fallback);
 }
 
 /** A file that may be left out. */
 export function optionalFile() {
-  return z
-    .string({ error: 'expected the path of a file, or null' })
-    .min(1, { error: 'expected the path of a file, or null' })
-    .nullable()
-    .default(null);
+  const error = 'expected the path of a file, or null';
+  return z.string({ error }).min(1, { error }).nullable().default(null);
 }
 
 const addressPattern = /^(unix:.+|([\w.-]+|\[[0-9A-Fa-f:.]+\]):(\d{1,5}))$/;
@@ -164,25 +162,29 @@ export function optionalAddress() {
 
 function anyAddress() {
   const error = 'expected unix:PATH or HOST:PORT';
-  return z
-    .string({ error })
-    .regex(addressPattern, { error })
-    .refine((value) => Number(addressPattern.exec(value)?.[3] ?? 0) <= 65_535, {
-      error: `has a port above 65535; ${error}`,
-    });
+  return matching(addressPattern, error).refine((value) => Number(addressPattern.exec(value)?.[3] ?? 0) <= 65_535, {
+    error: `has a port above 65535; ${error}`,
+  });
 }
 
 /** Addresses (`192.0.2.1`) and networks (`192.0.2.0/24`, `2001:db8::/32`). */
 export function networks() {
-  const error = 'expected an IP address, or a network like 192.0.2.0/24';
-  return z
-    .array(z.string({ error }).refine(isNetwork, { error }), { error: 'expected a list of addresses' })
-    .default([]);
+  return listOf(passing(isNetwork, 'expected an IP address, or a network like 192.0.2.0/24'), 'addresses');
+}
+
+/** Keys and values; other keys are refused. */
+export function structure<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, { error: 'expected keys and values' });
 }
 
 /** All keys have defaults: the section may be left out as a whole. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject(shape, { error: 'expected keys and values' }).prefault({} as never);
+  return structure(shape).prefault({} as never);
+}
+
+/** Notes a problem of a rule over several keys: `path` leads to the value that is shown. */
+export function refuse(context: z.RefinementCtx, path: readonly (string | number)[], message: string): void {
+  context.addIssue({ code: 'custom', path: [...path], message });
 }
 
 /** For a rule over several keys: it is looked at although something else in the section is wrong, so that all problems show at once. */
@@ -200,11 +202,7 @@ export function eachOnce<Key extends string>(key: Key) {
     for (const [index, name] of names.entries()) {
       const first = names.indexOf(name);
       if (typeof name === 'string' && first < index)
-        context.addIssue({
-          code: 'custom',
-          path: [index, key],
-          message: `is also the ${key} of entry ${first + 1}; expected each ${key} once`,
-        });
+        refuse(context, [index, key], `is also the ${key} of entry ${first + 1}; expected each ${key} once`);
     }
   };
 }

@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { printSchema } from '../../src/commands/config.ts';
 import { configKeys, jsonSchema, type SchemaNode } from '../../src/config/keys.ts';
-import { configFromObject, parseConfig } from '../../src/config/load.ts';
+import { parseConfig } from '../../src/config/load.ts';
+import { configOf } from './check.ts';
 
 const root = new URL('../../', import.meta.url);
 const example = readFileSync(new URL('config/catalogued.yaml', root), 'utf8');
@@ -14,7 +15,7 @@ test('schema/config.schema.json is what `catalogued config schema` prints', () =
 });
 
 test('config/catalogued.yaml is the defaults', () => {
-  expect(parseConfig(example).config).toEqual(configFromObject({ service: { base_url: 'https://api.example.com' } }));
+  expect(parseConfig(example).config).toEqual(configOf({ service: { base_url: 'https://api.example.com' } }));
   expect(parseConfig(example).warnings).toEqual([expect.stringMatching(/^service.user_agent is catalogued/)]);
 });
 
@@ -35,10 +36,10 @@ test('the defaults that an editor shows are the ones that hold', () => {
   const shown = defaultsOf(jsonSchema() as Described, '');
   const { config } = parseConfig(`service: { base_url: https://api.example.com }`);
   expect(shown.map(([name]) => name)).toEqual(names().filter((name) => name !== 'service.base_url'));
-  const given = configFromObject(Object.fromEntries([['service', { base_url: 'https://api.example.com' }]]));
+  const given = configOf(Object.fromEntries([['service', { base_url: 'https://api.example.com' }]]));
   const written = { service: { base_url: 'https://api.example.com' } };
   for (const [name, value] of shown) place(written, name.split('.'), value);
-  expect(configFromObject(written)).toEqual(given);
+  expect(configOf(written)).toEqual(given);
   expect(config).toEqual(given);
 });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { configFromObject, loadConfig, loadWholeConfig, parseConfig } from '../../src/config/load.ts';
+import { loadConfig, loadWholeConfig, parseConfig } from '../../src/config/load.ts';
 import { parseDuration, parseSize, printDuration, printSize } from '../../src/config/units.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { configText, problemsOf, refusalOf } from './check.ts';
@@ -531,13 +531,6 @@ test('a rule over two keys is checked although another key beside them is wrong'
   expect(problemsOf(configText('mirror: { path: a/b, state_dir: a, comission: true }'))).toHaveLength(2);
 });
 
-test('an object is held to the same rules as a file', () => {
-  const base_url = 'https://api.example.com';
-  expect(configFromObject({ service: { base_url }, cadence: { images: '3d' } }).cadence.images).toBe(3 * 86_400_000);
-  const refusal = refusalOf(() => configFromObject({ service: { base_url }, cadence: { images: '15d' } }));
-  expect(refusal?.details).toEqual(['cadence.images: "15d" is longer than the hard limit; expected at most 14d']);
-});
-
 test('whatever a file holds, the answer is a configuration or problems, and never a bug', () => {
   const names = fc.constantFrom(
     'service',
@@ -563,7 +556,6 @@ test('whatever a file holds, the answer is a configuration or problems, and neve
   })).any;
   fc.assert(
     fc.property(fc.dictionary(names, value), (input) => {
-      expect(refusalOf(() => configFromObject(input))?.exitCode ?? 78).toBe(78);
       expect(refusalOf(() => parseConfig(stringify(input)))?.exitCode ?? 78).toBe(78);
     }),
     { numRuns: thorough ? 100 : 25 },

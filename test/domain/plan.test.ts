@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { configFromObject } from '../../src/config/load.ts';
 import { windows } from '../../src/domain/catalogue/availability.ts';
 import type { lanes } from '../../src/domain/schedule/lanes.ts';
 import { callsPerDay, planOf, shareOut } from '../../src/domain/schedule/plan.ts';
+import { configOf } from '../config/check.ts';
 import { tiers } from './usual-tiers.ts';
 
 const hour = 3_600_000;
@@ -16,7 +16,7 @@ const catalogue = {
       covered: 0,
       covered_dynamic: 0,
       windows: windows(tiers, 31),
-      cadence: configFromObject({ service: { base_url: 'https://api.example.com' } }).cadence,
+      cadence: configOf({ service: { base_url: 'https://api.example.com' } }).cadence,
     },
   ],
   experiences: 1000,

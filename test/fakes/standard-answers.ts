@@ -1,14 +1,13 @@
-import { configFromObject } from '../../src/config/load.ts';
 import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
 import { WrongShape } from '../../src/domain/service/shapes.ts';
 import { memberNames } from '../../src/domain/values/members.ts';
 import { payloadOf, type ReadRows, ServiceAsker, standard } from '../../src/upstream/adapter/service-asker.ts';
 import type { Http } from '../../src/upstream/http.ts';
+import { configOf } from '../config/check.ts';
 
 /** The profile with its defaults. */
-export const defaultProfile: AdapterProfile = configFromObject({ service: { base_url: 'http://127.0.0.1' } }).service
-  .profile;
+export const defaultProfile: AdapterProfile = configOf({ service: { base_url: 'http://127.0.0.1' } }).service.profile;
 
 /** Asks a service over a client of HTTP, through the built-in adapter. */
 export function askerOver(
