@@ -1,10 +1,10 @@
-import { dayMs } from '../clock.ts';
 import { dynamicResources } from '../domain/schedule/resources.ts';
 import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
 import type { Config } from './schema.ts';
 import { printDuration } from './units.ts';
 
 const defaultUserAgent = 'catalogued';
+const day = 24 * 60 * 60 * 1000;
 
 /** Returns a warning for each allowed but questionable setting: one sentence each, starting with the key. */
 export function warningsOf(config: Config): string[] {
@@ -52,7 +52,7 @@ function cadence({ cadence }: Config): string[] {
       slower(`cadence.dynamic_pricing.${name}`, cadence.dynamic_pricing[name], `cadence.${name}`, cadence[name]),
     ),
     ...when(
-      cadence.images > 12 * dayMs,
+      cadence.images > 12 * day,
       `cadence.images is ${printDuration(cadence.images)}: images are hidden after 14 days, so few days remain to retry a failed confirmation`,
     ),
   ];
@@ -60,15 +60,15 @@ function cadence({ cadence }: Config): string[] {
 
 /** The recommendations of the service (specification §1), each with the longest cadence that is still near it. */
 const recommended = {
-  products: { longest: 14 * dayMs, says: 'about once a week for the product list' },
-  checkout_information: { longest: 14 * dayMs, says: 'about once a week for checkout information' },
-  near: { longest: dayMs, says: 'several times a day for the next two weeks' },
+  products: { longest: 14 * day, says: 'about once a week for the product list' },
+  checkout_information: { longest: 14 * day, says: 'about once a week for checkout information' },
+  near: { longest: day, says: 'several times a day for the next two weeks' },
   middle: {
-    longest: 2 * dayMs,
+    longest: 2 * day,
     says: 'several times a day for the next two weeks and once or twice a day after a month',
   },
-  far: { longest: 2 * dayMs, says: 'once or twice a day for dates more than a month ahead' },
-  dynamic: { longest: 7 * dayMs, says: 'about once a week for products whose prices do not change by the day' },
+  far: { longest: 2 * day, says: 'once or twice a day for dates more than a month ahead' },
+  dynamic: { longest: 7 * day, says: 'about once a week for products whose prices do not change by the day' },
 } as const;
 
 /** Cadences that are allowed and far slower than the service recommends: one sentence a key. */

@@ -5,7 +5,7 @@ import { acquireLock } from '../sqlite/lock.ts';
 import { type ProbeReport, type ProbeSettings, probeService } from '../sync/reports/probe.ts';
 import type { ProbedService } from '../sync/reports/probe-calls.ts';
 import { callLimits } from '../upstream/call-limits.ts';
-import { createLimiter } from '../upstream/limiter.ts';
+import { Limiter } from '../upstream/limiter.ts';
 import { createRawReads } from '../upstream/raw-reads.ts';
 import { serviceClock } from '../upstream/service-clock.ts';
 import type { Machine } from './machine.ts';
@@ -64,7 +64,7 @@ export function connectAlone(
   if (existsSync(config.mirror.state_dir)) stack.use(acquireLock(config.mirror.state_dir));
   const { profile } = config.service;
   const limiter = stack.use(
-    createLimiter({
+    new Limiter({
       budget: { ...config.budget, lanes: laneShares },
       clock,
       chance,

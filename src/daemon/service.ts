@@ -10,7 +10,7 @@ import { type CameText, ServiceAsker } from '../upstream/adapter/service-asker.t
 import { callLimits, stageLimits } from '../upstream/call-limits.ts';
 import { createUpstream, type Upstream } from '../upstream/client.ts';
 import { createHttp, type HttpPorts } from '../upstream/http.ts';
-import { createLimiter, type Limiter, type Pause } from '../upstream/limiter.ts';
+import { Limiter, type Pause } from '../upstream/limiter.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import { createRawReads, type RawReads } from '../upstream/raw-reads.ts';
 import { type ServiceClock, serviceClock } from '../upstream/service-clock.ts';
@@ -46,7 +46,7 @@ export function connectService(
   const save = (learned: Budget) => mirror.transaction(() => mirror.schedule.budget.saveLearned(learned));
   // Starts with the rate that an earlier process learned, and stores its own for the next one.
   const limiter = stack.use(
-    createLimiter({
+    new Limiter({
       budget: { ...budget, lanes: laneShares },
       clock,
       chance,

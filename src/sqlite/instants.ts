@@ -1,4 +1,3 @@
-import { dayMs } from '../clock.ts';
 import type { Database } from './database-file.ts';
 
 /** Repair of a stored instant that a wrong clock has written: one in the future, or older than this program. */
@@ -27,6 +26,8 @@ export const longestAheadMs = 100 * 86_400_000;
 const toleranceMs = 5 * 60_000;
 /** Nothing was mirrored before 2020. */
 export const earliestMs = Date.UTC(2020);
+
+const dayMs = 86_400_000;
 
 /**
  * Repairs every instant that a wrong clock has written, in one transaction. Returns how many rows it changed, by table:

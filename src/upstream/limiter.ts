@@ -74,43 +74,13 @@ export interface LimiterState extends Pause {
   readonly lanes: Readonly<Record<Lane, { readonly calls: number; readonly waiting: number }>>;
 }
 
-/** The one limiter for every call: rate, concurrency, and what the service asked for. Disposing rejects all who wait. */
-export interface Limiter extends Disposable {
-  /**
-   * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
-   * outcome, of which it matters what it is about: of several subjects that fail in a row none is at fault. Rejects with
-   * the reason of an aborted signal, and with what `call` rejects with. Does not call while what it is about rests.
-   * `path`: that of the service profile, without a product's id.
-   */
-  run<Got extends Answered>(
-    call: (signal: AbortSignal) => Promise<Got | WithoutAnswer>,
-    signal: AbortSignal,
-    entry: LaneEntry,
-    about?: OutcomeSubject,
-    path?: string | null,
-  ): Promise<Got | WithoutAnswer>;
-  /** A call was sent so many milliseconds after its turn: another one waits for so long, or for a whole turn at most. */
-  late(ms: number): void;
-  state(): LimiterState;
-  pause(): Pause;
-  /** Returns whether the last calls failed, and another one would show whether that is the service's fault or their own. */
-  isInDoubt(): boolean;
-  /** Returns whether a live check is sent at once although a pause lasts, to test whether all calls have to wait. */
-  mayCheckTry(): boolean;
-  /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
-  learned(): Budget;
-}
-
 /** A call under way. */
 interface Call extends CallSubject {
   readonly sent_at: number;
 }
 
-export function createLimiter(options: LimiterOptions): Limiter {
-  return new LearningLimiter(options);
-}
-
-class LearningLimiter implements Limiter {
+/** The one limiter for every call: rate, concurrency, and what the service asked for. Disposing rejects all who wait. */
+export class Limiter implements Disposable {
   readonly #options: LimiterOptions;
   readonly #started: { readonly at: number; readonly monotonic: number };
   readonly #turns: Turns;
@@ -149,6 +119,12 @@ class LearningLimiter implements Limiter {
     if (leadership !== undefined) this.#turns.notBefore(firstCallInMs);
   }
 
+  /**
+   * Waits for its turn (by the lanes' order and shares, within a lane first come first served) and learns from the
+   * outcome, of which it matters what it is about: of several subjects that fail in a row none is at fault. Rejects with
+   * the reason of an aborted signal, and with what `call` rejects with. Does not call while what it is about rests.
+   * `path`: that of the service profile, without a product's id.
+   */
   async run<Got extends Answered>(
     call: (signal: AbortSignal) => Promise<Got | WithoutAnswer>,
     signal: AbortSignal,
@@ -174,6 +150,7 @@ class LearningLimiter implements Limiter {
     }
   }
 
+  /** A call was sent so many milliseconds after its turn: another one waits for so long, or for a whole turn at most. */
   late(ms: number): void {
     this.#turns.late(ms);
   }
@@ -196,14 +173,17 @@ class LearningLimiter implements Limiter {
     return { ...pauseOf(this.#budget, this.#steady(), this.#options.clock.now()), away: this.#away };
   }
 
+  /** Returns whether the last calls failed, and another one would show whether that is the service's fault or their own. */
   isInDoubt(): boolean {
     return this.#history.isInDoubt() || doubtOf(this.#budget, this.#steady()) !== null;
   }
 
+  /** Returns whether a live check is sent at once although a pause lasts, to test whether all calls have to wait. */
   mayCheckTry(): boolean {
     return mayCheckTry(this.#budget, this.#steady());
   }
 
+  /** Returns what has been learned, to be given to the next process. Instants of the wall clock. */
   learned(): Budget {
     return shifted(this.#budget, this.#options.clock.now() - this.#steady());
   }

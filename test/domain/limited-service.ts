@@ -2,7 +2,7 @@ import { instant } from '../../src/clock.ts';
 import { type LaneShares, lanes } from '../../src/domain/schedule/lanes.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
-import { createLimiter } from '../../src/upstream/limiter.ts';
+import { Limiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import { failed, type Outcome } from '../../src/upstream/outcome.ts';
 
 /*
@@ -131,7 +131,7 @@ export interface Result {
 const shares = Object.fromEntries(lanes.map((lane) => [lane, 0])) as LaneShares as Record<string, number> as LaneShares;
 
 /** Runs a cell with calls always waiting. */
-export async function runCell(cell: Cell, make = createLimiter): Promise<Result> {
+export async function runCell(cell: Cell, make = (options: LimiterOptions) => new Limiter(options)): Promise<Result> {
   const { ceiling, concurrency, seed } = cell;
   const clock = virtualClock(Date.UTC(2026, 10, 21));
   const after = (ms: number, fire: () => void) => void clock.sleep(ms).then(fire);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLimiter } from '../../src/upstream/limiter.ts';
+import { Limiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import { someOf, thorough } from '../fakes/thorough.ts';
 import { cellOf, runCell } from './limited-service.ts';
 
@@ -37,8 +37,8 @@ describe('of what a service allows', () => {
   test('with a stray 503 in a thousand, 97 hundredths are used over an hour; at half the pace half is left (control)', async () => {
     const strays = { kind: '503', share: 0.001 } as const;
     const cell = cellOf({ ...usual, ceiling: 10, per_second: Infinity, strays, minutes: 65 });
-    const halved: typeof createLimiter = (options) =>
-      createLimiter({ ...options, budget: { ...options.budget, requests_per_second: 5 } });
+    const halved = (options: LimiterOptions) =>
+      new Limiter({ ...options, budget: { ...options.budget, requests_per_second: 5 } });
     expect((await runCell(cell, halved)).used).toBeLessThan(0.7);
     expect((await runCell(cell)).used).toBeGreaterThan(0.97);
   });
@@ -86,8 +86,8 @@ describe('the first hour with a stray 429 in a hundred calls, a limit of 10 call
   );
 
   test('a limiter that takes no throttle for a limit has one call in ten throttled (control)', async () => {
-    const deaf: typeof createLimiter = (options) => {
-      const limiter = createLimiter(options);
+    const deaf = (options: LimiterOptions) => {
+      const limiter = new Limiter(options);
       const answer = { kind: 'answer' } as const;
       const heard = (call: Parameters<typeof limiter.run>[0]) => async (signal: AbortSignal) => {
         await call(signal);

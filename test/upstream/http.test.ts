@@ -12,7 +12,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { lanes } from '../../src/domain/schedule/lanes.ts';
 import { type AskOptions, type HttpOptions, keyPlaceholder, type ServiceRequest } from '../../src/upstream/http.ts';
-import { createLimiter } from '../../src/upstream/limiter.ts';
+import { Limiter } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { needs } from '../fakes/needs.ts';
 import { askerOver } from '../fakes/standard-answers.ts';
@@ -426,7 +426,7 @@ describe('time', () => {
   test('gives the slot of a call that hangs to the next at the deadline', async () => {
     const { base, asked } = await holding();
     const { get, clock } = client(base);
-    using limiter = createLimiter({
+    using limiter = new Limiter({
       budget: { requests_per_second: 20, concurrency: 1, lanes: noShares },
       learned: null,
       throttled: () => undefined,

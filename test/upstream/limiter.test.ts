@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { type Lane, type LaneEntry, type LaneShares, lanes } from '../../src/domain/schedule/lanes.ts';
-import { createLimiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
+import { Limiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import type { Outcome } from '../../src/upstream/outcome.ts';
 import { manualClock } from './manual-clock.ts';
 
@@ -19,7 +19,7 @@ const minute = 60 * second;
 /** A limiter on a clock that stands still, without jitter; a limit of 20 calls a second starts at ten, one at a time. */
 function setUp(budget: Partial<LimiterOptions['budget']> = {}, more: Partial<LimiterOptions> = {}) {
   const clock = manualClock();
-  const limiter = createLimiter({
+  const limiter = new Limiter({
     budget: { requests_per_second: 20, concurrency: 4, lanes: shares({}), ...budget },
     clock,
     chance: () => 0,

@@ -393,7 +393,7 @@ const kept: readonly Kept[] = [
         'Math.min(mostOwed, credit[lane] + shares[lane])': 'Math.min(mostOwed, credit[lane])',
         'next[taken] = Math.max(0, next[taken] - 1);': '',
       },
-      'LearningLimiter.constructor': {
+      'Limiter.constructor': {
         ': resumeBudget(learned, requests_per_second);': ': startBudget(requests_per_second, this.#started.at);',
       },
     },
@@ -514,7 +514,7 @@ const kept: readonly Kept[] = [
         'return holder === null ? 0 : Math.max(0, since + lease - now);':
           'return holder === null ? 0 : Math.max(0, since - now) * lease;',
       },
-      'LearningLimiter.constructor': { 'mayCall: () => leadership?.trusted() ?? true,': 'mayCall: () => true,' },
+      'Limiter.constructor': { 'mayCall: () => leadership?.trusted() ?? true,': 'mayCall: () => true,' },
     },
   },
   {
