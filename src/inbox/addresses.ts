@@ -158,11 +158,12 @@ export class CallbackAddresses extends KnownAddresses {
   #noteMaster(now: Instant): boolean {
     if (this.master === null) return false;
     const fingerprint = keyed(this.master, 'fingerprint').toString('hex').slice(0, 16);
-    const known = this.#db.values(() => query.selectFrom('inbox').select('master_fingerprint')).get() ?? null;
+    const known = this.#db.value(() => query.selectFrom('inbox').select('master_fingerprint'))() ?? null;
     if (known === fingerprint) return false;
-    this.#db
-      .change(({ to }: Bound<{ to: string }>) => query.updateTable('inbox').set({ master_fingerprint: to }))
-      .run({ to: fingerprint });
+    const note = this.#db.change(({ to }: Bound<{ to: string }>) =>
+      query.updateTable('inbox').set({ master_fingerprint: to }),
+    );
+    note({ to: fingerprint });
     if (known === null) return false;
     this.#epochs.beginAll(now);
     return true;

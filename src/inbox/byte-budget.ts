@@ -1,5 +1,5 @@
 import type { Database } from '../sqlite/database-file.ts';
-import { type Bound, type Change, type Rows, Store, sql, type Writes, writesTo } from '../sqlite/statements.ts';
+import { type Bound, type Prepared, Store, sql, type Writes, writesTo } from '../sqlite/statements.ts';
 import { query } from './tables.ts';
 
 /**
@@ -17,7 +17,7 @@ type Oldest = { delivery_id: number };
 
 /** Keeps the stored deliveries within a number of bytes. */
 export class ByteBudget extends Store<Writes> {
-  readonly #bytes = this.db.values(() => query.selectFrom('inbox').select('stored_bytes'));
+  readonly #bytes = this.db.value(() => query.selectFrom('inbox').select('stored_bytes'));
   // The index decides the speed, and Kysely cannot name one.
   readonly #bodies = this.db.values(
     () =>
@@ -46,24 +46,24 @@ export class ByteBudget extends Store<Writes> {
   keepWithin(budget: number): void {
     if (this.#now() <= budget) return;
     const gone = this.#takeAway(this.#bodies, this.#empty, budget);
-    if (gone > 0) this.#countGone.run({ gone });
+    if (gone > 0) this.#countGone({ gone });
     this.#takeAway(this.#rows, this.#remove, budget);
     if (this.#now() > budget)
       throw new InboxFull('retention.deliveries_bytes is used up by deliveries not applied yet');
   }
 
   #now(): number {
-    return this.#bytes.get() ?? 0;
+    return this.#bytes() ?? 0;
   }
 
   /** Removes the oldest until the budget is met or none is left. Returns the number removed. */
-  #takeAway(oldest: Rows<Nothing, number>, away: Change<Oldest>, budget: number): number {
+  #takeAway(oldest: Prepared<Nothing, number[]>, away: Prepared<Oldest, number>, budget: number): number {
     let count = 0;
     for (;;) {
-      const found = oldest.all();
+      const found = oldest();
       for (const delivery_id of found) {
         if (this.#now() <= budget) return count;
-        away.run({ delivery_id });
+        away({ delivery_id });
         count += 1;
       }
       if (found.length === 0) return count;
@@ -87,6 +87,6 @@ export function removeAppliedBodies(copy: Database, applied_delivery: number): v
       .where('delivery_id', '<=', applied)
       .where('coding', 'is not', 0),
   );
-  db.transaction(() => empty.run({ applied: applied_delivery }));
+  db.transaction(() => empty({ applied: applied_delivery }));
   copy.exec('VACUUM');
 }

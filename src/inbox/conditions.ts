@@ -23,7 +23,7 @@ export class ConditionPeriods extends Store<Writes> {
       .orderBy('began_at')
       .orderBy('period_id'),
   );
-  readonly #since = this.db.values(() => query.selectFrom('inbox').select('watched_since'));
+  readonly #since = this.db.value(() => query.selectFrom('inbox').select('watched_since'));
   readonly #watch = this.db.change(({ now }: Bound<{ now: Instant }>) =>
     query.updateTable('inbox').set({ watched_since: now }),
   );
@@ -52,17 +52,17 @@ export class ConditionPeriods extends Store<Writes> {
 
   /** Returns the periods that have not ended, as of the last inspection. */
   open(): ConditionPeriod[] {
-    return this.#open.all();
+    return this.#open();
   }
 
   /** Returns the instant since which conditions are watched; there are no periods from before. Null: not yet. */
   watchedSince(): number | null {
-    return this.#since.get() ?? null;
+    return this.#since() ?? null;
   }
 
   /** Returns the periods that lasted at `from` or began later, oldest first. */
   flips(from: Instant): ConditionPeriod[] {
-    return this.#flips.all({ from });
+    return this.#flips({ from });
   }
 
   /**
@@ -77,21 +77,21 @@ export class ConditionPeriods extends Store<Writes> {
     const first = this.watchedSince() === null;
     if (first || began.length + ended.length > 0)
       this.db.transaction(() => {
-        if (first) this.#watch.run({ now });
-        for (const code of ended) this.#end.run({ code, now });
+        if (first) this.#watch({ now });
+        for (const code of ended) this.#end({ code, now });
         for (const { code, since, says } of began)
-          this.#begin.run({ code, began_at: instant(Math.min(since ?? now, now)), says });
+          this.#begin({ code, began_at: instant(Math.min(since ?? now, now)), says });
       });
     return { began: began.map(({ code }) => code), ended };
   }
 
   /** Acknowledges a condition. Returns false if it does not hold. */
   acknowledge(code: string, because: string, now: Instant): boolean {
-    return this.db.transaction(() => this.#acknowledge.run({ code, because, now }).changes > 0);
+    return this.db.transaction(() => this.#acknowledge({ code, because, now }) > 0);
   }
 
   /** Deletes the periods that ended before an instant. */
   prune(before: Instant): void {
-    this.db.transaction(() => this.#prune.run({ before }));
+    this.db.transaction(() => this.#prune({ before }));
   }
 }

@@ -78,7 +78,7 @@ export class Deliveries extends DeliveryReads<Writes> {
           .orderBy('delivery_id'),
       ),
   );
-  readonly #waiting = this.db.rows(({ delivery_id, limit }: Bound<Id & { limit: number }>) =>
+  readonly #waiting = this.db.each(({ delivery_id, limit }: Bound<Id & { limit: number }>) =>
     query
       .selectFrom('delivery')
       .selectAll()
@@ -115,7 +115,7 @@ export class Deliveries extends DeliveryReads<Writes> {
   readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('delivery').where('settled_at', '<', before),
   );
-  readonly #newest = this.db.values(() =>
+  readonly #newest = this.db.value(() =>
     query.selectFrom('sqlite_sequence').select('seq').where('name', '=', 'delivery'),
   );
   readonly #beginNumbers = this.db.change(() =>
@@ -152,10 +152,10 @@ export class Deliveries extends DeliveryReads<Writes> {
       .where('state', '<>', 'waiting')
       .where('coding', 'is not', 0),
   );
-  readonly #has = this.db.values(({ delivery_id }: Bound<Id>) =>
+  readonly #has = this.db.value(({ delivery_id }: Bound<Id>) =>
     query.selectFrom('delivery').select('delivery_id').where('delivery_id', '=', delivery_id),
   );
-  readonly #firstGone = this.db.values(({ delivery_id }: Bound<Id>) =>
+  readonly #firstGone = this.db.value(({ delivery_id }: Bound<Id>) =>
     query
       .selectFrom('delivery')
       .select(({ fn }) => fn.min('received_at').as('received_at'))
@@ -180,7 +180,7 @@ export class Deliveries extends DeliveryReads<Writes> {
     this.#file = file;
     this.#limits = { ...usualLimits, ...given };
     this.#standing = standing;
-    this.last_heartbeat = this.db.values(() => query.selectFrom('inbox').select('heartbeat_at')).get() ?? null;
+    this.last_heartbeat = this.db.value(() => query.selectFrom('inbox').select('heartbeat_at'))() ?? null;
   }
 
   /**
@@ -188,7 +188,7 @@ export class Deliveries extends DeliveryReads<Writes> {
    * not enough.
    */
   store(received: readonly Received[]): void {
-    this.#keep(() => this.#add(received, (each) => this.#insert.run(each)));
+    this.#keep(() => this.#add(received, (each) => this.#insert(each)));
   }
 
   /**
@@ -198,7 +198,7 @@ export class Deliveries extends DeliveryReads<Writes> {
   storeNumbered(received: readonly Numbered[]): void {
     this.#keep(() => {
       this.#goOnAbove((received[0]?.delivery_id ?? 1) - 1);
-      this.#add(received, (each) => this.#insertNumbered.run(each));
+      this.#add(received, (each) => this.#insertNumbered(each));
     });
   }
 
@@ -208,9 +208,9 @@ export class Deliveries extends DeliveryReads<Writes> {
    */
   replay(since: Instant, now: Instant): number {
     return this.transaction(() => {
-      const { changes } = this.#copy.run({ since, now });
+      const copied = this.#copy({ since, now });
       this.#budget.keepWithin(this.#limits.bytes);
-      return changes;
+      return copied;
     });
   }
 
@@ -221,7 +221,7 @@ export class Deliveries extends DeliveryReads<Writes> {
   after(delivery_id: number, limit: number): Delivery[] {
     const found: Delivery[] = [];
     let bytes = 0;
-    for (const row of this.#waiting.iterate({ delivery_id, limit })) {
+    for (const row of this.#waiting({ delivery_id, limit })) {
       const next = deliveryOf(row);
       found.push(next);
       bytes += next.body.length;
@@ -234,20 +234,20 @@ export class Deliveries extends DeliveryReads<Writes> {
   settle(delivery_id: number, state: Settled, reason: string | null, now: Instant): void {
     const { quarantine } = this.#limits;
     this.transaction(() => {
-      if (this.#settle.run({ delivery_id, state, reason, now }).changes === 0) return;
-      const [ever = 0] = this.#count[state].all();
-      if (state === 'quarantined' && ever % Math.min(quarantine.rows, trimEvery) === 0) this.#trim.run(quarantine);
+      if (this.#settle({ delivery_id, state, reason, now }) === 0) return;
+      const [ever = 0] = this.#count[state]();
+      if (state === 'quarantined' && ever % Math.min(quarantine.rows, trimEvery) === 0) this.#trim(quarantine);
     });
   }
 
   /** Deletes the deliveries whose outcome was recorded before an instant. Returns their number. */
   prune(before: Instant): number {
-    return this.transaction(() => this.#prune.run({ before }).changes);
+    return this.transaction(() => this.#prune({ before }));
   }
 
   /** Returns the highest number that was used or skipped. */
   newest(): number {
-    return this.#newest.get() ?? 0;
+    return this.#newest() ?? 0;
   }
 
   /** Continues above this number, which a mirror may have applied. Skipped numbers do not count as received. */
@@ -261,17 +261,17 @@ export class Deliveries extends DeliveryReads<Writes> {
    */
   waitAgain(delivery_id: number): { readonly deliveries: number; readonly gone_since: number | null } {
     return this.transaction(() => {
-      this.#uncount.run({ delivery_id });
+      this.#uncount({ delivery_id });
       const wasGivenOut = this.newest() > delivery_id;
-      const isGone = wasGivenOut && this.#has.get({ delivery_id: delivery_id + 1 }) === undefined;
-      const gone_since = isGone ? 0 : (this.#firstGone.get({ delivery_id }) ?? null);
-      return { deliveries: this.#unsettle.run({ delivery_id }).changes, gone_since };
+      const isGone = wasGivenOut && this.#has({ delivery_id: delivery_id + 1 }) === undefined;
+      const gone_since = isGone ? 0 : (this.#firstGone({ delivery_id }) ?? null);
+      return { deliveries: this.#unsettle({ delivery_id }), gone_since };
     });
   }
 
   /** Records that deliveries could be received at this instant. */
   heartbeat(now: Instant): void {
-    this.#keep(() => void this.#beat.run({ now }));
+    this.#keep(() => void this.#beat({ now }));
   }
 
   /** Returns some free pages to the file system; true if there are more. */
@@ -307,16 +307,16 @@ export class Deliveries extends DeliveryReads<Writes> {
       insert({ ...each, ...stored(each.body), truncated: each.truncated ? 1 : 0, sha256 });
       last.set(each.subscription_id, each.received_at);
     }
-    for (const [subscription_id, received_at] of last) this.#noteLast.run({ subscription_id, received_at });
+    for (const [subscription_id, received_at] of last) this.#noteLast({ subscription_id, received_at });
     this.#budget.keepWithin(this.#limits.bytes);
   }
 
   #goOnAbove(delivery_id: number): void {
-    const known = this.#newest.get();
-    if (known === undefined) this.#beginNumbers.run();
+    const known = this.#newest();
+    if (known === undefined) this.#beginNumbers();
     if (delivery_id <= (known ?? 0)) return;
-    this.#skipTo.run({ delivery_id });
-    this.#noteSkipped.run({ numbers: delivery_id - (known ?? 0) });
+    this.#skipTo({ delivery_id });
+    this.#noteSkipped({ numbers: delivery_id - (known ?? 0) });
   }
 
   #freeBytes(): number {

@@ -28,7 +28,7 @@ export interface StoredBytes {
 
 /** Queries on the deliveries of a file that a daemon may be writing. */
 export class DeliveryReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #counts = this.db.rows(() =>
+  readonly #counts = this.db.row(() =>
     query
       .selectFrom('inbox')
       .select(({ eb, fn, lit, ref, selectFrom }) => [
@@ -48,7 +48,7 @@ export class DeliveryReads<Db extends Reads = Reads> extends Store<Db> {
         'quarantined',
       ]),
   );
-  readonly #bytes = this.db.rows(() => query.selectFrom('inbox').select(['stored_bytes', 'bodies_gone']));
+  readonly #bytes = this.db.row(() => query.selectFrom('inbox').select(['stored_bytes', 'bodies_gone']));
   readonly #list = this.db.rows(({ since, state, limit }: Bound<DeliveryFilter>) =>
     query
       .selectFrom('delivery')
@@ -58,10 +58,10 @@ export class DeliveryReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('delivery_id', 'desc')
       .limit(limit),
   );
-  readonly #find = this.db.rows(({ delivery_id }: Bound<{ delivery_id: number }>) =>
+  readonly #find = this.db.row(({ delivery_id }: Bound<{ delivery_id: number }>) =>
     query.selectFrom('delivery').selectAll().where('delivery_id', '=', delivery_id),
   );
-  readonly #replayable = this.db.rows(({ since }: Bound<{ since: Instant }>) =>
+  readonly #replayable = this.db.row(({ since }: Bound<{ since: Instant }>) =>
     query
       .selectFrom('delivery')
       .where(settledSince(since))
@@ -76,20 +76,20 @@ export class DeliveryReads<Db extends Reads = Reads> extends Store<Db> {
   );
 
   counts(): DeliveryCounts {
-    return this.#counts.get() ?? { received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 };
+    return this.#counts() ?? { received: 0, waiting: 0, applied: 0, superseded: 0, quarantined: 0 };
   }
 
   bytes(): StoredBytes {
-    return this.#bytes.get() ?? { stored_bytes: 0, bodies_gone: 0 };
+    return this.#bytes() ?? { stored_bytes: 0, bodies_gone: 0 };
   }
 
   /** Newest first. */
   list(filter: DeliveryFilter): ListedDelivery[] {
-    return this.#list.all(filter).map(listedDeliveryOf);
+    return this.#list(filter).map(listedDeliveryOf);
   }
 
   find(delivery_id: number): Delivery | null {
-    const row = this.#find.get({ delivery_id });
+    const row = this.#find({ delivery_id });
     return row === undefined ? null : deliveryOf(row);
   }
 
@@ -98,19 +98,19 @@ export class DeliveryReads<Db extends Reads = Reads> extends Store<Db> {
    * bodies were removed.
    */
   replayable(since: Instant): { readonly deliveries: number; readonly gone: number } {
-    return this.#replayable.get({ since }) ?? { deliveries: 0, gone: 0 };
+    return this.#replayable({ since }) ?? { deliveries: 0, gone: 0 };
   }
 
   /** Returns the arrivals of the newest `limit` deliveries, by subscription and in ascending order. */
   arrivals(limit: number): Map<string, Instant[]> {
-    const newest = this.#arrivals.all({ limit }).toSorted((a, b) => a.received_at - b.received_at);
+    const newest = this.#arrivals({ limit }).toSorted((a, b) => a.received_at - b.received_at);
     const groups = Map.groupBy(newest, ({ subscription_id }) => subscription_id);
     return new Map([...groups].map(([id, each]) => [id, each.map(({ received_at }) => received_at)]));
   }
 
   /** Returns the arrival of each subscription's newest delivery, even if that delivery was deleted. */
   lastBySubscription(): Map<string, Instant> {
-    return new Map(this.#last.all().map(({ subscription_id, received_at }) => [subscription_id, received_at]));
+    return new Map(this.#last().map(({ subscription_id, received_at }) => [subscription_id, received_at]));
   }
 }
 

@@ -18,7 +18,7 @@ export class EpochTable extends Store<Writes> {
   readonly #all = this.db.rows(() =>
     query.selectFrom('callback_epoch').selectAll().orderBy('subscription_id').orderBy('epoch'),
   );
-  readonly #newest = this.db.rows(({ subscription_id }: Bound<OfSubscription>) =>
+  readonly #newest = this.db.row(({ subscription_id }: Bound<OfSubscription>) =>
     query
       .selectFrom('callback_epoch')
       .selectAll()
@@ -87,19 +87,19 @@ export class EpochTable extends Store<Writes> {
   );
 
   all(): CallbackEpoch[] {
-    return this.#all.all();
+    return this.#all();
   }
 
   newest(subscription_id: string): CallbackEpoch | undefined {
-    return this.#newest.get({ subscription_id });
+    return this.#newest({ subscription_id });
   }
 
   add(subscription_id: string, epoch: number, begun_at: Instant): void {
-    this.#add.run({ subscription_id, epoch, begun_at });
+    this.#add({ subscription_id, epoch, begun_at });
   }
 
   announced(subscription_id: string, epoch: number, at: Instant): void {
-    this.#announced.run({ subscription_id, epoch, at });
+    this.#announced({ subscription_id, epoch, at });
   }
 
   /**
@@ -107,23 +107,23 @@ export class EpochTable extends Store<Writes> {
    * wrong clock, is shortened.
    */
   endOlder(subscription_id: string, epoch: number, until: Instant): void {
-    this.#endOlder.run({ subscription_id, epoch, until });
+    this.#endOlder({ subscription_id, epoch, until });
   }
 
   /** Deletes the epochs that ended before `now`, except for the newest ones, so that their use is noticed. */
   forgetDropped(subscription_id: string, now: Instant): void {
-    this.#forgetDropped.run({ subscription_id, now });
+    this.#forgetDropped({ subscription_id, now });
   }
 
   /** Replaces all epochs with these. */
   replace(epochs: readonly CallbackEpoch[]): void {
-    this.#forget.run();
-    for (const epoch of epochs) this.#put.run(epoch);
+    this.#forget();
+    for (const epoch of epochs) this.#put(epoch);
   }
 
   /** Begins a new epoch for each subscription, not announced yet, and deletes all others. */
   beginAll(at: Instant): void {
-    this.#begin.run({ at });
-    this.#dropOlder.run();
+    this.#begin({ at });
+    this.#dropOlder();
   }
 }

@@ -39,9 +39,8 @@ export class FeedLedger extends Store<Writes> {
 
   constructor(db: Writes, inodeOf: InodeOf) {
     super(db);
-    const row = db
-      .rows(() => query.selectFrom('inbox').select(['mirror_state', 'mirror_inode', 'feed_ceiling', 'feed_newest']))
-      .get();
+    const columns = ['mirror_state', 'mirror_inode', 'feed_ceiling', 'feed_newest'] as const;
+    const row = db.row(() => query.selectFrom('inbox').select(columns))();
     if (row === undefined) throw new Error('the inbox has no row');
     this.#inodeOf = inodeOf;
     this.#inode = row.mirror_inode;
@@ -63,14 +62,14 @@ export class FeedLedger extends Store<Writes> {
 
   /** Makes durable that numbers up to `ceiling` may be used. */
   reserve(ceiling: number): void {
-    this.db.transaction(() => this.#reserve.run({ above: ceiling }));
+    this.db.transaction(() => this.#reserve({ above: ceiling }));
     this.#ceiling = Math.max(this.#ceiling, ceiling);
   }
 
   /** Records that numbers up to `newest` were used. */
   witness(newest: number): void {
     if (newest <= this.#newest) return;
-    this.db.transaction(() => this.#witness.run({ newest }));
+    this.db.transaction(() => this.#witness({ newest }));
     this.#newest = newest;
   }
 
@@ -79,11 +78,11 @@ export class FeedLedger extends Store<Writes> {
    * never published.
    */
   takeOver(mirror_path: string, newest: number): void {
-    this.db.transaction(() => this.#takeOver.run({ newest, inode: this.#inodeOf(mirror_path) }));
+    this.db.transaction(() => this.#takeOver({ newest, inode: this.#inodeOf(mirror_path) }));
   }
 
   /** Records that the mirror at this path is the pair of this inbox. */
   opened(mirror_path: string): void {
-    this.db.transaction(() => this.#opened.run({ inode: this.#inodeOf(mirror_path) }));
+    this.db.transaction(() => this.#opened({ inode: this.#inodeOf(mirror_path) }));
   }
 }

@@ -23,18 +23,18 @@ type StoredAnchor = Readonly<Omit<InboxTables['machine_clock'], 'clock_id'>>;
 const clockColumns = ['boot_id', 'booted_at', 'confirmed', 'doubted_at'] as const;
 
 class MachineClockTable extends Store<Writes> {
-  readonly #read = this.db.rows(() => query.selectFrom('machine_clock').select(clockColumns));
+  readonly #read = this.db.row(() => query.selectFrom('machine_clock').select(clockColumns));
   readonly #write = this.db.change((anchor: Bound<StoredAnchor>) =>
     query.replaceInto('machine_clock').values({ clock_id: 1, ...pick(anchor, clockColumns) }),
   );
 
   /** Null: nothing is stored yet. */
   anchor(): StoredAnchor | null {
-    return this.#read.get() ?? null;
+    return this.#read() ?? null;
   }
 
   save(anchor: StoredAnchor): void {
-    this.db.transaction(() => this.#write.run(anchor));
+    this.db.transaction(() => this.#write(anchor));
   }
 }
 
@@ -107,13 +107,13 @@ export class Inbox extends Store<Writes> implements Disposable {
 
   /** Records a clean end of the process. */
   stopped(at: Instant): void {
-    this.db.transaction(() => this.#stop.run({ at }));
+    this.db.transaction(() => this.#stop({ at }));
   }
 
   /** Commits a write that changes nothing, and throws the error that any other write would throw now. */
   touch(): void {
     try {
-      this.db.transaction(() => this.#touch.run());
+      this.db.transaction(() => this.#touch());
     } catch (error) {
       throw orSyncFailed(this.path, error);
     }
@@ -153,8 +153,8 @@ function ownRow(db: Writes, pair_id: string) {
   const add = db.change((bound: Bound<{ pair_id: string }>) =>
     query.insertInto('inbox').orIgnore().values({ inbox_id: 1, pair_id: bound.pair_id, mirror_state: 'none' }),
   );
-  add.run({ pair_id });
-  const row = db.rows(() => query.selectFrom('inbox').select(columns)).get();
+  add({ pair_id });
+  const row = db.row(() => query.selectFrom('inbox').select(columns))();
   if (row === undefined) throw new Error('the inbox has no row');
   return row;
 }

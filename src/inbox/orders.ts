@@ -14,7 +14,7 @@ const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as c
  * order counts as never reported.
  */
 export class ToldOrders extends Store<Writes> {
-  readonly #find = this.db.values(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
+  readonly #find = this.db.value(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
     query
       .selectFrom('told_order')
       .select('contents_sha256')
@@ -33,21 +33,21 @@ export class ToldOrders extends Store<Writes> {
 
   /** Returns `contents_sha256` of the order with this id; null: none was counted, as far as orders are kept. */
   find(id_sha256: string, counted: number): string | null {
-    return this.#find.get({ id_sha256, counted }) ?? null;
+    return this.#find({ id_sha256, counted }) ?? null;
   }
 
   /** Records an order. Returns its number. */
   note(order: ToldOrder, counted: number): number {
     const order_number = counted + 1;
     this.db.transaction(() => {
-      this.#forget.run({ counted });
-      this.#add.run({ ...order, order_number });
+      this.#forget({ counted });
+      this.#add({ ...order, order_number });
     });
     return order_number;
   }
 
   /** Deletes the orders reported before an instant. Returns their number. */
   prune(before: Instant): number {
-    return this.db.transaction(() => this.#prune.run({ before }).changes);
+    return this.db.transaction(() => this.#prune({ before }));
   }
 }

@@ -25,7 +25,7 @@ export class SearchReads<Db extends Reads = Reads> extends Store<Db> {
    * first.
    */
   fruitless(days: { readonly first: number; readonly last: number }, least: number): SearchCount[] {
-    return this.#fruitless.all({ ...days, least });
+    return this.#fruitless({ ...days, least });
   }
 }
 
@@ -33,13 +33,13 @@ const columns = ['day', 'words', 'searches'] as const;
 
 /** Searches without results, counted by day. */
 export class Searches extends SearchReads<Writes> {
-  readonly #words = this.db.values(({ day }: Bound<{ day: number }>) =>
+  readonly #words = this.db.value(({ day }: Bound<{ day: number }>) =>
     query
       .selectFrom('fruitless_search')
       .select(({ fn }) => fn.countAll<number>().as('words'))
       .where('day', '=', day),
   );
-  readonly #has = this.db.values((of: Bound<{ day: number; words: string }>) =>
+  readonly #has = this.db.value((of: Bound<{ day: number; words: string }>) =>
     query.selectFrom('fruitless_search').select('day').where('day', '=', of.day).where('words', '=', of.words),
   );
   readonly #add = this.db.change((counted: Bound<InboxTables['fruitless_search']>) =>
@@ -59,18 +59,18 @@ export class Searches extends SearchReads<Writes> {
   /** Adds to the counts of a day. Once the day has `most` different words, only these continue to be counted. */
   add(day: number, counts: ReadonlyMap<string, number>, most: number): void {
     this.db.transaction(() => {
-      let room = most - (this.#words.get({ day }) ?? 0);
+      let room = most - (this.#words({ day }) ?? 0);
       for (const [words, searches] of counts) {
-        const known = this.#has.get({ day, words }) !== undefined;
+        const known = this.#has({ day, words }) !== undefined;
         if (!known && room <= 0) continue;
         if (!known) room -= 1;
-        this.#add.run({ day, words, searches });
+        this.#add({ day, words, searches });
       }
     });
   }
 
   /** Deletes the counts of the days before one. */
   prune(day: number): void {
-    this.db.transaction(() => this.#drop.run({ day }));
+    this.db.transaction(() => this.#drop({ day }));
   }
 }

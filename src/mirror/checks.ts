@@ -44,10 +44,10 @@ const columns = ['product_id', 'tier', 'day', ...countNames] as const;
 
 /** Tables that a check before an order compares with, and its counters. */
 export class CheckTables extends Store<Writes> {
-  readonly #sale = this.db.rows(
+  readonly #sale = this.db.row(
     byKey('_product', ['product_id'], ['sale_status', 'closure_unconfirmed', 'withdrawn_at', 'dates_off_at']),
   );
-  readonly #date = this.db.rows((bound: Bound<OfDate>) => dates(bound).where('d.date', '=', bound.date));
+  readonly #date = this.db.row((bound: Bound<OfDate>) => dates(bound).where('d.date', '=', bound.date));
   readonly #nearest = this.db.rows((bound: Bound<OfDate & { from: string; to: string }>) =>
     dates(bound)
       .where(({ between }) => between('d.date', bound.from, bound.to))
@@ -97,7 +97,7 @@ export class CheckTables extends Store<Writes> {
 
   /** Returns null if the product was never seen. */
   saleState(product_id: number): SaleState | null {
-    const row = this.#sale.get({ product_id });
+    const row = this.#sale({ product_id });
     if (row === undefined) return null;
     if (row.withdrawn_at !== null) return 'withdrawn';
     if (row.closure_unconfirmed === 1) return 'closure-unconfirmed';
@@ -107,37 +107,37 @@ export class CheckTables extends Store<Writes> {
 
   /** Returns a date as it was read last; null where it never was. */
   date(product_id: number, currency: string, date: string): ReadDate | null {
-    const row = this.#date.get({ product_id, currency, date });
+    const row = this.#date({ product_id, currency, date });
     return row === undefined ? null : parsed(row);
   }
 
   /** Returns available dates from `from` to `to` but for `date` itself, the nearest first. */
   nearest(product_id: number, currency: string, date: string, range: { from: string; to: string }): ReadDate[] {
-    return this.#nearest.all({ product_id, currency, date, ...range }).map(parsed);
+    return this.#nearest({ product_id, currency, date, ...range }).map(parsed);
   }
 
   /** Returns every variant that was ever read of it. */
   variantIds(product_id: number): Set<number> {
-    return new Set(this.#variants.all({ product_id }));
+    return new Set(this.#variants({ product_id }));
   }
 
   /** Returns what the service recommends instead and can itself be sold. */
   alternatives(product_id: number): number[] {
-    return this.#alternatives.all({ product_id });
+    return this.#alternatives({ product_id });
   }
 
   count(counts: Tables['_check_count']): void {
-    this.#count.run(counts);
+    this.#count(counts);
   }
 
   /** Forgets what was counted before a day. */
   prune(day: number): number {
-    return this.#prune.run({ day }).changes;
+    return this.#prune({ day });
   }
 
   /** Returns how often the mirror was wrong about a product, by tier. */
   ofProduct(product_id: number): ErrorRateRow[] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 }
 
@@ -180,11 +180,11 @@ export class AuditTable extends Store<Writes> {
 
   /** Adds to the counts of a period. */
   count(found: Tables['_audit']): void {
-    this.#count.run(found);
+    this.#count(found);
   }
 
   /** Forgets periods that began before an instant. */
   prune(before: Instant): void {
-    this.#prune.run({ before });
+    this.#prune({ before });
   }
 }

@@ -58,9 +58,7 @@ export function readOwnRow(db: Database): OwnRow | null {
 export function claim(connection: Database, options: MirrorOptions): FeedDecision {
   const { path, pair_id, language, currency, feed, newFeedId, publish_rows = 'none', waits_above = null } = options;
   const db = writesTo(connection);
-  const stored = db
-    .rows(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id', 'language', 'currency']))
-    .get();
+  const stored = db.row(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id', 'language', 'currency']))();
   const paired = stored?.pair_id === pair_id;
   if (stored !== undefined && !paired && feed?.mirror !== 'any') throw foreignPair(path);
   const decision = judgeFeed({
@@ -96,21 +94,21 @@ function writeClaim(db: Writes, row: Claimed): void {
       .values({ mirror_id: 1, ...claimed })
       .onConflict((taken) => taken.doUpdateSet(claimed));
   });
-  put.run(row);
+  put(row);
 }
 
 function lowerLastDelivery(db: Writes, waits_above: number): void {
   const lower = db.change(({ most }: Bound<{ most: number }>) =>
     query.updateTable('_mirror').set((of) => ({ last_delivery_id: of.fn<number>('min', ['last_delivery_id', most]) })),
   );
-  lower.run({ most: waits_above });
+  lower({ most: waits_above });
 }
 
 function beginFeed(db: Writes, feed_id: string, above: number | null): void {
   const name = db.change((bound: Bound<{ feed_id: string }>) =>
     query.updateTable('_mirror').set({ feed_id: bound.feed_id }),
   );
-  name.run({ feed_id });
+  name({ feed_id });
   if (above === null) return;
   type Above = Bound<{ above: number }>;
   const raiseFloor = db.change((bound: Above) =>
@@ -127,8 +125,8 @@ function beginFeed(db: Writes, feed_id: string, above: number | null): void {
   const beginNumbers = db.change((bound: Above) =>
     query.insertInto('sqlite_sequence').values({ name: '_change', seq: bound.above }),
   );
-  raiseFloor.run({ above });
-  if (raiseNumbers.run({ above }).changes === 0) beginNumbers.run({ above });
+  raiseFloor({ above });
+  if (raiseNumbers({ above }) === 0) beginNumbers({ above });
 }
 
 export function foreignPair(path: string): CataloguedError {

@@ -10,8 +10,8 @@ import type { Dates } from '../domain/time/venue.ts';
 import {
   type Bound,
   type ExpressionBuilder,
+  type Prepared,
   type Reads,
-  type Rows,
   Store,
   sql,
   type Writes,
@@ -54,14 +54,12 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
   /** Members of latest answers that cannot be read. */
   readonly unread: UnreadReads = new UnreadReads(this.db);
   readonly #showing = new ShowingRecords(this.db);
-  readonly #one = this.db.rows((bound: Bound<ClaimKey>) =>
-    query.selectFrom('_claim').selectAll().where(isClaim(bound)),
-  );
-  readonly #any = this.db.values(() => query.selectFrom('_claim').select('product_id').limit(1));
+  readonly #one = this.db.row((bound: Bound<ClaimKey>) => query.selectFrom('_claim').selectAll().where(isClaim(bound)));
+  readonly #any = this.db.value(() => query.selectFrom('_claim').select('product_id').limit(1));
   readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_claim').selectAll().where('product_id', '=', product_id).orderBy('subject'),
   );
-  readonly #counted = this.db.rows((bound: OfSubject) =>
+  readonly #counted = this.db.row((bound: OfSubject) =>
     ofSubject(bound).select(({ fn }) => [
       fn.countAll<number>().filterWhere('applied_at', 'is', null).as('pending'),
       fn.countAll<number>().filterWhere('applied_at', 'is not', null).filterWhere('held_at', 'is', null).as('applied'),
@@ -89,18 +87,18 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
       .limit(3),
   );
   readonly #holds = this.db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
-  readonly #wave = this.db.values(byKey('_wave', ['subject'], ['state']));
+  readonly #wave = this.db.value(byKey('_wave', ['subject'], ['state']));
 
   claim(key: ClaimKey): StoredClaim | null {
-    return this.#one.get(key) ?? null;
+    return this.#one(key) ?? null;
   }
 
   isAny(): boolean {
-    return this.#any.get() !== undefined;
+    return this.#any() !== undefined;
   }
 
   ofProduct(product_id: number): StoredClaim[] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 
   /** Returns how many claim a subject: those not applied, and those applied in the last day for being said twice. */
@@ -122,7 +120,7 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns those that are not applied, or those that were applied in the last day for being said twice. */
   claims(subject: Subject, which: 'pending' | 'applied'): StoredClaim[] {
-    return this.#claims[which].all({ subject });
+    return this.#claims[which]({ subject });
   }
 
   hold(subject: Subject): StoredHold | null {
@@ -141,23 +139,23 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
       decision,
       decided_until,
       ended_at,
-      examples: this.#examples.all({ subject }),
+      examples: this.#examples({ subject }),
     }));
   }
 
   /** Returns all holds, also those that have ended. */
   holds(): StoredHold[] {
-    return this.#holds.all().map((row) => ({ ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) }));
+    return this.#holds().map((row) => ({ ...row, sample: JSON.parse(row.sample), shares: JSON.parse(row.shares) }));
   }
 
   /** Returns the changes of a subject that may become a wave; undefined: none. */
   wave<Item>(subject: Subject): WaveState<Item> | undefined {
-    const state = this.#wave.get({ subject });
+    const state = this.#wave({ subject });
     return state === undefined ? undefined : (JSON.parse(state) as WaveState<Item>);
   }
 
   #count(subject: Subject): { readonly pending: number; readonly applied: number } {
-    return this.#counted.get({ subject }) ?? { pending: 0, applied: 0 };
+    return this.#counted({ subject }) ?? { pending: 0, applied: 0 };
   }
 }
 
@@ -190,43 +188,43 @@ export class EvidenceTable extends EvidenceReads<Writes> {
   readonly #endWave = this.db.change(dropBy('_wave', ['subject']));
 
   note(claim: StoredClaim): void {
-    this.#note.run(claim);
+    this.#note(claim);
   }
 
   drop(key: ClaimKey): void {
-    this.#drop.run(key);
+    this.#drop(key);
   }
 
   /** Forgets what is claimed of a product but that it is missing. */
   dropProduct(product_id: number): void {
-    this.#dropProduct.run({ product_id });
+    this.#dropProduct({ product_id });
   }
 
   /** Deletes claims that were applied more than a day ago, and claims of records that no longer exist. */
   prune(now: Instant): void {
-    this.#prune.run({ before: now - appliedCountsMs });
+    this.#prune({ before: now - appliedCountsMs });
   }
 
   /** Shows what a record has brought as stale, until it is stored again; of availability these dates. */
   markHeld({ resource, product_id, edition }: RecordKey, now: Instant, dates: Dates | null): void {
     for (const { column, mark } of this.#marks.filter((each) => each.resource === resource)) {
       const shown = column === 'currency' ? currencyOf(edition) : splitListEdition(edition).language;
-      mark.run({ product_id, edition: shown, now: secondOf(now), from: dates?.from ?? '', to: dates?.to ?? '' });
+      mark({ product_id, edition: shown, now: secondOf(now), from: dates?.from ?? '', to: dates?.to ?? '' });
     }
   }
 
   putHold({ sample, shares, ...hold }: StoredHold): void {
-    this.#putHold.run({ ...hold, sample: JSON.stringify(sample), shares: JSON.stringify(shares) } as Tables['_held']);
+    this.#putHold({ ...hold, sample: JSON.stringify(sample), shares: JSON.stringify(shares) } as Tables['_held']);
   }
 
   /** Ends a hold, and forgets the wave that has led to it. */
   endHold(subject: Subject): void {
-    this.#endHold.run({ subject });
-    this.#endWave.run({ subject });
+    this.#endHold({ subject });
+    this.#endWave({ subject });
   }
 
   putWave(subject: Subject, wave: WaveState<unknown>): void {
-    this.#putWave.run({ subject, state: JSON.stringify(wave) });
+    this.#putWave({ subject, state: JSON.stringify(wave) });
   }
 }
 
@@ -235,23 +233,23 @@ export class EvidenceTable extends EvidenceReads<Writes> {
  * that do not claim it.
  */
 class ShowingRecords extends Store<Reads> {
-  readonly #products = this.db.values(visible);
-  readonly #enabled = this.db.values((bound: Bound<Counted>) => visible(bound).where('p.sale_status', '=', 'enabled'));
-  readonly #texts = this.db.values((bound: Bound<Counted>) =>
+  readonly #products = this.db.value(visible);
+  readonly #enabled = this.db.value((bound: Bound<Counted>) => visible(bound).where('p.sale_status', '=', 'enabled'));
+  readonly #texts = this.db.value((bound: Bound<Counted>) =>
     visible(bound).innerJoin('_product_text as t', 't.product_id', 'p.product_id'),
   );
-  readonly #prices = this.db.values((bound: Bound<Counted>) =>
+  readonly #prices = this.db.value((bound: Bound<Counted>) =>
     visible(bound)
       .innerJoin('price as f', 'f.product_id', 'p.product_id')
       .where('f.from_at', '=', atFirst)
       .where('f.from_price', '>', 0),
   );
-  readonly #near = this.db.values(ofWindows('availability', 'near'));
-  readonly #far = this.db.values(ofWindows('availability', 'far'));
-  readonly #dates = this.db.values(ofWindows('availability', null));
-  readonly #variants = this.db.values(ofWindows('variants', null));
-  readonly #checkout = this.db.values(ofWindows('checkout_information', null));
-  readonly #of: Readonly<Record<Subject, readonly Rows<Counted, number>[]>> = {
+  readonly #near = this.db.value(ofWindows('availability', 'near'));
+  readonly #far = this.db.value(ofWindows('availability', 'far'));
+  readonly #dates = this.db.value(ofWindows('availability', null));
+  readonly #variants = this.db.value(ofWindows('variants', null));
+  readonly #checkout = this.db.value(ofWindows('checkout_information', null));
+  readonly #of: Readonly<Record<Subject, readonly Prepared<Counted, number | undefined>[]>> = {
     products: [this.#products],
     'sale-status': [this.#enabled],
     'near-dates': [this.#near],
@@ -280,7 +278,7 @@ class ShowingRecords extends Store<Reads> {
 
   count(subject: Subject, since: Instant | null): number {
     const bound = { subject, since: since ?? -1 };
-    return this.#of[subject].reduce((sum, each) => sum + (each.get(bound) ?? 0), 0);
+    return this.#of[subject].reduce((sum, each) => sum + (each(bound) ?? 0), 0);
   }
 }
 

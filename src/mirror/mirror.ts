@@ -74,10 +74,10 @@ export class Mirror extends Store<Writes> implements Disposable {
   readonly #connection: Database;
   readonly #log: LogCopy;
   readonly #listeners = new Set<() => void>();
-  readonly #noted = this.db.rows(() =>
+  readonly #noted = this.db.row(() =>
     query.selectFrom('_mirror').select(['filled_at', 'last_delivery_id', 'last_order_number']),
   );
-  readonly #idleUntil = this.db.values(() =>
+  readonly #idleUntil = this.db.value(() =>
     query
       .selectFrom('_mirror')
       .select(nextOfAll().as('at'))
@@ -95,7 +95,7 @@ export class Mirror extends Store<Writes> implements Disposable {
         ),
       ),
   );
-  readonly #lastReadAt = this.db.values(() =>
+  readonly #lastReadAt = this.db.value(() =>
     query.selectFrom('_record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
   );
   readonly #noteFilled = this.db.change(({ now }: Bound<{ now: Instant }>) =>
@@ -118,11 +118,11 @@ export class Mirror extends Store<Writes> implements Disposable {
 
   /** Returns the instant at which the newest stored read was sent; null if there is none. */
   lastReadAt(): number | null {
-    return this.#lastReadAt.get() ?? null;
+    return this.#lastReadAt() ?? null;
   }
 
   filledAt(): number | null {
-    return this.#noted.get()?.filled_at ?? null;
+    return this.#noted()?.filled_at ?? null;
   }
 
   /**
@@ -130,36 +130,36 @@ export class Mirror extends Store<Writes> implements Disposable {
    * changes belong to an ended cycle, and no record is due. One statement, because it is asked each second.
    */
   isIdle(now: Instant): boolean {
-    const next = this.#idleUntil.get();
+    const next = this.#idleUntil();
     return next !== undefined && (next === null || next > now);
   }
 
   /** Notes, once, that every record has been read. */
   markFilled(now: Instant): void {
-    if (this.#noteFilled.run({ now }).changes > 0) this.optimise();
+    if (this.#noteFilled({ now }) > 0) this.optimise();
   }
 
   /** Returns how far the inbox was applied: the number of a delivery, noted in the transaction of its effects. */
   lastDelivery(): number {
-    return this.#noted.get()?.last_delivery_id ?? 0;
+    return this.#noted()?.last_delivery_id ?? 0;
   }
 
   noteDelivery(last_delivery_id: number): void {
-    this.#noteDelivery.run({ last_delivery_id });
+    this.#noteDelivery({ last_delivery_id });
   }
 
   /** Returns how far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
   lastOrder(): number {
-    return this.#noted.get()?.last_order_number ?? 0;
+    return this.#noted()?.last_order_number ?? 0;
   }
 
   noteOrder(last_order_number: number): void {
-    this.#noteOrder.run({ last_order_number });
+    this.#noteOrder({ last_order_number });
   }
 
   /** Commits a write that changes nothing: throws what any other write would throw now. */
   touch(): void {
-    this.db.transaction(() => this.#touch.run());
+    this.db.transaction(() => this.#touch());
   }
 
   /** All or nothing. Never await inside: there is one connection. */

@@ -70,9 +70,10 @@ export class ShownFacts extends Store<Reads> {
 
   /** Returns what the view `availability_days` shows of a date, by currency. */
   dateNow(product_id: number, date: string): DateNow[] {
-    return this.#dateNow
-      .all({ product_id, date })
-      .map(({ last, ...row }) => ({ ...row, available: last === 'available' ? 1 : 0 }));
+    return this.#dateNow({ product_id, date }).map(({ last, ...row }) => ({
+      ...row,
+      available: last === 'available' ? 1 : 0,
+    }));
   }
 }
 

@@ -5,8 +5,8 @@ import type { Resource } from '../domain/schedule/resources.ts';
 import {
   type Bound,
   type ExpressionBuilder,
+  type Prepared,
   type Reads,
-  type Rows,
   Store,
   sql,
   type Writes,
@@ -35,7 +35,7 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('member')
       .orderBy('part'),
   );
-  readonly #claiming = this.db.values(({ resource, member, since }: Bound<OfMember & { since: Instant }>) =>
+  readonly #claiming = this.db.value(({ resource, member, since }: Bound<OfMember & { since: Instant }>) =>
     query
       .selectFrom('_unreadable')
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -43,19 +43,19 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
       .where('member', '=', member)
       .where((of) => of.or([of('kept', '=', 1), of('first_at', '>=', since)])),
   );
-  readonly #rows: Readonly<Partial<Record<Resource, Rows<object, number>>>> = {
-    products: this.db.values(() =>
+  readonly #rows: Readonly<Partial<Record<Resource, Prepared<object, number | undefined>>>> = {
+    products: this.db.value(() =>
       query
         .selectFrom('_product')
         .select(({ fn }) => fn.countAll<number>().as('count'))
         .where('withdrawn_at', 'is', null),
     ),
-    experiences: this.db.values(() =>
+    experiences: this.db.value(() =>
       query.selectFrom('_experience').select(({ fn }) => fn.countAll<number>().as('count')),
     ),
-    tags: this.db.values(() => query.selectFrom('_tag').select(({ fn }) => fn.countAll<number>().as('count'))),
+    tags: this.db.value(() => query.selectFrom('_tag').select(({ fn }) => fn.countAll<number>().as('count'))),
   };
-  readonly #records = this.db.values(({ resource }: Bound<{ resource: Resource }>) =>
+  readonly #records = this.db.value(({ resource }: Bound<{ resource: Resource }>) =>
     query
       .selectFrom('_record')
       .select(({ fn }) => fn.countAll<number>().as('count'))
@@ -83,28 +83,26 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns those of a record, in the order of their names. */
   ofRecord(key: RecordKey): StoredUnread[] {
-    return this.#ofRecord.all(key);
+    return this.#ofRecord(key);
   }
 
   ofProduct(product_id: number): StoredUnread[] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 
   /** Returns how many records have a member so: those whose answer was not stored, and those since an instant. */
   claiming(of: OfMember & { readonly since: Instant }): number {
-    return this.#claiming.get(of) ?? 0;
+    return this.#claiming(of) ?? 0;
   }
 
   /** Returns how many records of a resource, or rows of a list, were ever read. */
   able(resource: Resource): number {
-    return this.#rows[resource]?.get() ?? this.#records.get({ resource }) ?? 0;
+    return this.#rows[resource]?.() ?? this.#records({ resource }) ?? 0;
   }
 
   /** Returns each member that some record has so, the one with the most records first. */
   members(): UnreadableMember[] {
-    return this.#members
-      .all()
-      .map((row) => ({ ...row, able: Math.max(this.able(row.resource as Resource), row.records) }));
+    return this.#members().map((row) => ({ ...row, able: Math.max(this.able(row.resource as Resource), row.records) }));
   }
 }
 
@@ -147,16 +145,16 @@ export class UnreadTable extends UnreadReads<Writes> {
   );
 
   note(row: StoredUnread): void {
-    this.#note.run(row);
+    this.#note(row);
   }
 
   drop(row: StoredUnread): void {
-    this.#drop.run(row);
+    this.#drop(row);
   }
 
   /** Deletes those of records and list rows that no longer exist. */
   prune(): void {
-    this.#prune.run();
+    this.#prune();
   }
 }
 

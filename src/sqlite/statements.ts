@@ -81,55 +81,50 @@ export function elements<Element>(array: RawBuilder<string>): RawBuilder<{ value
 
 type None = Record<never, never>;
 type Query<Row> = Compilable<Row> | RawBuilder<Row>;
-/** Nothing where nothing is bound. */
-type Args<Values extends object> = keyof Values extends never ? [] : [Values];
 
-/** A prepared statement that returns rows; `undefined` is no value to bind: it throws. */
-export interface Returning<Values extends object, Row> {
-  get(...values: Args<Values>): Row | undefined;
-  all(...values: Args<Values>): Row[];
-}
-
-/** A prepared query. */
-export interface Rows<Values extends object, Row> extends Returning<Values, Row> {
-  /** One row after the other: for who may have enough of them early. */
-  iterate(...values: Args<Values>): IterableIterator<Row>;
-}
-
-/** A prepared statement that writes. Outside a transaction it throws. */
-export interface Change<Values extends object> {
-  run(...values: Args<Values>): RunResult;
-}
+/** A prepared statement, called with the values that it is bound to, if any. `undefined` is no value to bind: it throws. */
+export type Prepared<Values extends object, Result> = (...values: keyof Values extends never ? [] : [Values]) => Result;
 
 /** A connection that statements which read are prepared on. Table and view, column and row are checked by the compiler. */
 export interface Reads {
-  rows<Values extends object = None, Row = never>(build: (bound: Bound<Values>) => Query<Row>): Rows<Values, Row>;
-  /** The same, of the only column. */
+  rows<Values extends object = None, Row = never>(build: (bound: Bound<Values>) => Query<Row>): Prepared<Values, Row[]>;
+  /** The first row. */
+  row<Values extends object = None, Row = never>(
+    build: (bound: Bound<Values>) => Query<Row>,
+  ): Prepared<Values, Row | undefined>;
+  /** One row after the other: for who may have enough of them early. */
+  each<Values extends object = None, Row = never>(
+    build: (bound: Bound<Values>) => Query<Row>,
+  ): Prepared<Values, IterableIterator<Row>>;
+  /** The only column of each row. */
   values<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Rows<Values, Row[keyof Row]>;
+  ): Prepared<Values, Row[keyof Row][]>;
+  /** The only column of the first row. */
+  value<Values extends object = None, Row = never>(
+    build: (bound: Bound<Values>) => Query<Row>,
+  ): Prepared<Values, Row[keyof Row] | undefined>;
   /** All that `work` reads is of one state of the file. */
   snapshot<Result>(work: () => Result): Result;
 }
 
-/** One that statements which write are prepared on too. */
+/** One that statements which write are prepared on too. Outside a transaction they throw. */
 export interface Writes extends Reads {
-  change<Values extends object = None>(build: (bound: Bound<Values>) => Query<unknown>): Change<Values>;
-  /** A change that returns a column of the rows that it changed. */
+  /** Returns how many rows it has changed. */
+  change<Values extends object = None>(build: (bound: Bound<Values>) => Query<unknown>): Prepared<Values, number>;
+  /** Returns the number of the row that it has inserted. */
+  insert<Values extends object = None>(build: (bound: Bound<Values>) => Query<unknown>): Prepared<Values, number>;
+  /** Returns a column of each row that it has changed. */
   returning<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Returning<Values, Row[keyof Row]>;
+  ): Prepared<Values, Row[keyof Row][]>;
   /** All or nothing; within another one, all or nothing of it. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
 }
 
 /** Prepares each statement when it is first used: a command needs few of them. */
 export function readsOf(db: Database): Reads {
-  return {
-    rows: (build) => rows(whenUsed(() => reading(db, build))),
-    values: (build) => rows(whenUsed(() => reading(db, build, 'value'))),
-    snapshot: (work) => db.transaction(work)(),
-  };
+  return readsThat(whenUsed, db);
 }
 
 /**
@@ -153,35 +148,18 @@ export const preparing = { atOnce: true };
 export function writesTo(db: Database): Writes {
   const inTransaction = db.transaction((work: () => unknown) => work());
   let depth = 0;
-  const open = () => {
-    if (depth === 0 && !db.inTransaction) throw new Error('a write outside a transaction');
+  const writing = (build: Build, run: Run) => {
+    const prepared = atOnce(() => new CompiledStatement(db, build, 'writes', 'value'));
+    return ((bound?: object) => {
+      if (depth === 0 && !db.inTransaction) throw new Error('a write outside a transaction');
+      return run(prepared(), bound);
+    }) as never;
   };
   return {
-    rows: (build) => rows(atOnce(() => reading(db, build))),
-    values: (build) => rows(atOnce(() => reading(db, build, 'value'))),
-    snapshot: (work) => db.transaction(work)(),
-    change: (build) => {
-      const prepared = atOnce(() => writing(db, build));
-      return {
-        run: (...[bound]) => {
-          open();
-          return prepared().run(bound);
-        },
-      };
-    },
-    returning: (build) => {
-      const prepared = atOnce(() => writing(db, build, 'value'));
-      return {
-        get: (...[bound]) => {
-          open();
-          return prepared().get(bound) as never;
-        },
-        all: (...[bound]) => {
-          open();
-          return prepared().all(bound) as never;
-        },
-      };
-    },
+    ...readsThat(atOnce, db),
+    change: (build) => writing(build, (statement, bound) => statement.run(bound).changes),
+    insert: (build) => writing(build, (statement, bound) => Number(statement.run(bound).lastInsertRowid)),
+    returning: (build) => writing(build, (statement, bound) => statement.all(bound)),
     transaction: <Result>(work: () => Result) => {
       depth += 1;
       try {
@@ -193,60 +171,77 @@ export function writesTo(db: Database): Writes {
   };
 }
 
+type Build = (bound: never) => Query<unknown>;
+type Run = (statement: CompiledStatement, bound: object | undefined) => unknown;
+type Prepare = typeof whenUsed;
+
+function readsThat(prepare: Prepare, db: Database): Reads {
+  const reading = (build: Build, result: 'row' | 'value', read: Run) => {
+    const prepared = prepare(() => new CompiledStatement(db, build, 'reads', result));
+    return ((bound?: object) => read(prepared(), bound)) as never;
+  };
+  return {
+    rows: (build) => reading(build, 'row', (statement, bound) => statement.all(bound)),
+    row: (build) => reading(build, 'row', (statement, bound) => statement.get(bound)),
+    each: (build) => reading(build, 'row', (statement, bound) => statement.iterate(bound)),
+    values: (build) => reading(build, 'value', (statement, bound) => statement.all(bound)),
+    value: (build) => reading(build, 'value', (statement, bound) => statement.get(bound)),
+    snapshot: (work) => db.transaction(work)(),
+  };
+}
+
+function atOnce(prepare: () => CompiledStatement): () => CompiledStatement {
+  const prepared = whenUsed(prepare);
+  if (preparing.atOnce) prepared();
+  return prepared;
+}
+
+function whenUsed(prepare: () => CompiledStatement): () => CompiledStatement {
+  let prepared: CompiledStatement | null = null;
+  return () => (prepared ??= prepare());
+}
+
 /** A statement of SQLite, and the names of its values in their order. */
-class Prepared {
+class CompiledStatement {
   readonly #db: Database;
   readonly #statement: Statement<[unknown[]], unknown>;
   readonly #names: readonly string[];
 
-  constructor(db: Database, build: Build) {
+  /** `value`: it returns the only column of its rows. */
+  constructor(db: Database, build: Build, does: 'reads' | 'writes', result: 'row' | 'value') {
     const { sql: text, parameters } = (build(bound as never) as RawBuilder<unknown>).compile(compiler);
     this.#db = db;
     this.#names = parameters.map((parameter) => (parameter as Parameter).name);
     this.#statement = db.prepare<[unknown[]]>(text);
-  }
-
-  get source(): string {
-    return this.#statement.source;
-  }
-
-  get readonly(): boolean {
-    return this.#statement.readonly;
-  }
-
-  pluck(): void {
-    this.#statement.pluck();
+    if (this.#statement.readonly !== (does === 'reads'))
+      throw new Error(`it ${does === 'reads' ? 'writes' : 'writes nothing'}: ${text}`);
+    if (result === 'value' && this.#statement.reader) this.#statement.pluck();
   }
 
   run(bound: object | undefined): RunResult {
-    const values = this.#valuesOf(bound);
-    try {
-      return this.#statement.run(values);
-    } catch (error) {
-      throw this.#inFile(error);
-    }
+    return this.#named(bound, (values) => this.#statement.run(values));
   }
 
   get(bound: object | undefined): unknown {
-    const values = this.#valuesOf(bound);
-    try {
-      return this.#statement.get(values);
-    } catch (error) {
-      throw this.#inFile(error);
-    }
+    return this.#named(bound, (values) => this.#statement.get(values));
   }
 
   all(bound: object | undefined): unknown[] {
-    const values = this.#valuesOf(bound);
-    try {
-      return this.#statement.all(values);
-    } catch (error) {
-      throw this.#inFile(error);
-    }
+    return this.#named(bound, (values) => this.#statement.all(values));
   }
 
   iterate(bound: object | undefined): IterableIterator<unknown> {
     return this.#statement.iterate(this.#valuesOf(bound));
+  }
+
+  /** Adds its file to an error about damage: SQLite names none, and a caller may work on two. */
+  #named<Result>(bound: object | undefined, run: (values: unknown[]) => Result): Result {
+    const values = this.#valuesOf(bound);
+    try {
+      return run(values);
+    } catch (error) {
+      throw isDamage(error) ? Object.assign(error as Error, { path: this.#db.name }) : error;
+    }
   }
 
   #valuesOf(bound: object = {}): unknown[] {
@@ -255,51 +250,11 @@ class Prepared {
     for (let index = 0; index < names.length; index += 1) {
       const name = names[index] as string;
       const value = (bound as Readonly<Record<string, unknown>>)[name];
-      if (value === undefined) throw new Error(`no value for "${name}" in: ${this.source}`);
+      if (value === undefined) throw new Error(`no value for "${name}" in: ${this.#statement.source}`);
       list[index] = value;
     }
     return list;
   }
-
-  /** Adds its file to an error about damage: SQLite names none, and a caller may work on two. */
-  #inFile(error: unknown): unknown {
-    return isDamage(error) ? Object.assign(error as Error, { path: this.#db.name }) : error;
-  }
-}
-
-function rows<Values extends object, Row>(prepared: () => Prepared): Rows<Values, Row> {
-  return {
-    get: (...[bound]) => prepared().get(bound) as Row | undefined,
-    all: (...[bound]) => prepared().all(bound) as Row[],
-    iterate: (...[bound]) => prepared().iterate(bound) as IterableIterator<Row>,
-  };
-}
-
-function atOnce(prepare: () => Prepared): () => Prepared {
-  const prepared = whenUsed(prepare);
-  if (preparing.atOnce) prepared();
-  return prepared;
-}
-
-function whenUsed(prepare: () => Prepared): () => Prepared {
-  let prepared: Prepared | null = null;
-  return () => (prepared ??= prepare());
-}
-
-type Build = (bound: never) => Query<unknown>;
-
-function reading(db: Database, build: Build, result: 'row' | 'value' = 'row'): Prepared {
-  const prepared = new Prepared(db, build);
-  if (!prepared.readonly) throw new Error(`it writes: ${prepared.source}`);
-  if (result === 'value') prepared.pluck();
-  return prepared;
-}
-
-function writing(db: Database, build: Build, result: 'row' | 'value' = 'row'): Prepared {
-  const prepared = new Prepared(db, build);
-  if (prepared.readonly) throw new Error(`it writes nothing: ${prepared.source}`);
-  if (result === 'value') prepared.pluck();
-  return prepared;
 }
 
 const compiler = queryBuilder<unknown>();

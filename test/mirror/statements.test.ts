@@ -32,7 +32,7 @@ describe('a statement', () => {
 
   it('does not take a value that is missing for NULL', () => {
     const statement = readsOf(database()).rows(byId);
-    expect(() => statement.get({ ticket_id: undefined as never })).toThrow('no value for "ticket_id"');
+    expect(() => statement({ ticket_id: undefined as never })).toThrow('no value for "ticket_id"');
   });
 
   it('that writes runs inside a transaction only', () => {
@@ -40,13 +40,12 @@ describe('a statement', () => {
     const writes = writesTo(db);
     const change = writes.change(sell);
     const returning = writes.returning(() => query.deleteFrom('ticket').returning('ticket_id'));
-    expect(() => change.run({ ticket_id: 1, holder: 'Bo' })).toThrow('a write outside a transaction');
-    expect(() => returning.all()).toThrow('a write outside a transaction');
-    expect(() => returning.get()).toThrow('a write outside a transaction');
-    expect(writes.rows(byId).get({ ticket_id: 1 })?.state).toBe('free');
-    writes.transaction(() => change.run({ ticket_id: 1, holder: 'Bo' }));
-    expect(writes.rows(byId).get({ ticket_id: 1 })).toEqual({ ticket_id: 1, holder: 'Bo', state: 'sold' });
-    expect(writes.transaction(() => returning.all())).toEqual([1, 2]);
+    expect(() => change({ ticket_id: 1, holder: 'Bo' })).toThrow('a write outside a transaction');
+    expect(() => returning()).toThrow('a write outside a transaction');
+    expect(writes.row(byId)({ ticket_id: 1 })?.state).toBe('free');
+    writes.transaction(() => change({ ticket_id: 1, holder: 'Bo' }));
+    expect(writes.row(byId)({ ticket_id: 1 })).toEqual({ ticket_id: 1, holder: 'Bo', state: 'sold' });
+    expect(writes.transaction(() => returning())).toEqual([1, 2]);
   });
 
   it('that writes is no read, and the other way round', () => {
@@ -54,7 +53,7 @@ describe('a statement', () => {
     const db = database();
     expect(() => writesTo(db).rows(sell)).toThrow('it writes: update');
     expect(() => writesTo(db).change(byId)).toThrow('it writes nothing: select');
-    expect(() => readsOf(db).rows(sell).all({ ticket_id: 1, holder: 'Bo' })).toThrow('it writes: update');
+    expect(() => readsOf(db).rows(sell)({ ticket_id: 1, holder: 'Bo' })).toThrow('it writes: update');
   });
 
   it('is prepared at once where a daemon writes, and when it is first used where a command reads', () => {
@@ -67,6 +66,6 @@ describe('a statement', () => {
         .where('nothing' as 'holder', '=', 'x');
     expect(() => writesTo(db).rows(wrong)).toThrow('no such column');
     const statement = readsOf(db).rows(wrong);
-    expect(() => statement.all()).toThrow('no such column');
+    expect(() => statement()).toThrow('no such column');
   });
 });

@@ -148,7 +148,7 @@ class DateSpanTable extends Store<Writes> {
       .where('window_id', '=', bound.window_id)
       .orderBy('date'),
   );
-  readonly #add = this.db.change((bound: Bound<WrittenSpan>) =>
+  readonly #add = this.db.insert((bound: Bound<WrittenSpan>) =>
     query.insertInto('date_window').values((of) => ({
       ...pick(bound, ['product_id', 'currency', 'from_date', ...spanColumns]),
       shut: of.selectFrom('_product as p').select('p.shut').where('p.product_id', '=', bound.product_id),
@@ -197,43 +197,44 @@ class DateSpanTable extends Store<Writes> {
       .where('checked_at', '=', bound.checked_at)
       .where((of) => of('stale_at', '<>', stale_at(of)));
   });
-  readonly #known = this.db.values((bound: Bound<OfProduct & Range>) => datesIn(bound).select('date').limit(1));
+  readonly #known = this.db.value((bound: Bound<OfProduct & Range>) => datesIn(bound).select('date').limit(1));
   readonly #variants = this.db.values(byKey('date_window', ['product_id'], ['variant_ids']));
 
   /** Records that the same bytes came again: all dates of that answer were read at `sent_at`. */
   confirm(read: Confirmed): void {
-    this.#confirm.run({ ...read, ...tierBounds(read.tiers, read.today) });
+    this.#confirm({ ...read, ...tierBounds(read.tiers, read.today) });
   }
 
   /** Moves `stale_at` of a product's spans after a cadence has changed. `todayAt`: the venue's day at an instant. */
   moveStaleAt(product_id: number, tiers: Tiers, todayAt: (at: Instant) => string): void {
-    for (const checked_at of this.#readAts.all({ product_id }))
-      this.#moveStaleAt.run({ product_id, checked_at, ...tierBounds(tiers, todayAt(checked_at)) });
+    for (const checked_at of this.#readAts({ product_id }))
+      this.#moveStaleAt({ product_id, checked_at, ...tierBounds(tiers, todayAt(checked_at)) });
   }
 
   /** Returns whether a date of the range, both ends included, was ever read. */
   wasRead({ product_id, currency }: OfProduct, from: string, to: string): boolean {
-    return this.#known.get({ product_id, currency, from, to }) !== undefined;
+    return this.#known({ product_id, currency, from, to }) !== undefined;
   }
 
   /** Returns the variants that the stored answers of a product speak of, over all its spans. */
   variantIds(product_id: number): Set<number> {
-    return new Set(this.#variants.all({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[]));
+    return new Set(this.#variants({ product_id }).flatMap((variant_ids) => JSON.parse(variant_ids) as number[]));
   }
 
   /** Forgets dates before one. */
   prune({ product_id, currency }: OfProduct, date: string): void {
-    this.#dropBefore.run({ product_id, currency, date });
-    this.#clip.run({ product_id, currency, date });
+    this.#dropBefore({ product_id, currency, date });
+    this.#clip({ product_id, currency, date });
   }
 
   /** Returns the spans where an answer is to be stored. `stored`: the stored dates of its range. */
   protected spansIn(read: AnswerMeta, to: string, stored: readonly DateOfSpan[]): SpansInRange {
     const { from, sent_at } = read;
     const spans = new Map(
-      this.#overlapping
-        .all({ product_id: read.product_id, currency: read.currency, from, to })
-        .map((each) => [each.window_id, each]),
+      this.#overlapping({ product_id: read.product_id, currency: read.currency, from, to }).map((each) => [
+        each.window_id,
+        each,
+      ]),
     );
     const before = new Map(stored.map(({ date, window_id }) => [date, spans.get(window_id)]));
     const isOlder = ({ checked_at }: StoredSpan) => mayReplace(checked_at, sent_at);
@@ -262,7 +263,7 @@ class DateSpanTable extends Store<Writes> {
           unused.delete(window_id);
           for (const date of each) belonging.set(date, window_id);
         }
-        for (const window_id of unused) this.#drop.run({ window_id });
+        for (const window_id of unused) this.#drop({ window_id });
         return belonging;
       },
     };
@@ -275,7 +276,7 @@ class DateSpanTable extends Store<Writes> {
   #separate(span: StoredSpan, { from, to }: Range, within: number): boolean {
     if (from <= span.from_date && span.to_date <= to) return true;
     const all = { ...span, from: span.from_date, to: span.to_date };
-    const others = this.#datesWithin.all(all).filter((date) => date < from || date > to);
+    const others = this.#datesWithin(all).filter((date) => date < from || date > to);
     const [first, last] = [others[0], others.at(-1)];
     if (first === undefined || last === undefined) return true;
     const rest = { ...span, from_date: first, to_date: last };
@@ -288,12 +289,12 @@ class DateSpanTable extends Store<Writes> {
   }
 
   #replace(known: StoredSpan, span: StoredSpan): void {
-    this.#change.run(span);
-    if (known.from_date !== span.from_date) this.#begin.run(span);
+    this.#change(span);
+    if (known.from_date !== span.from_date) this.#begin(span);
   }
 
   #insert(span: WrittenSpan): number {
-    return Number(this.#add.run(span).lastInsertRowid);
+    return this.#add(span);
   }
 }
 
@@ -414,7 +415,7 @@ export class AvailabilityTables extends DateSpanTable {
       .where('d.date', '<=', to)
       .where('d.from_at', '=', notBegun),
   );
-  readonly #shown = this.db.rows((bound: Bound<OfProduct & Range>) =>
+  readonly #shown = this.db.row((bound: Bound<OfProduct & Range>) =>
     datesIn(bound)
       .select(({ fn }) => [
         fn.countAll<number>().filterWhere('state', '=', 'available').as('dates'),
@@ -498,7 +499,7 @@ export class AvailabilityTables extends DateSpanTable {
    * date that was read, sold out or not (null: none was).
    */
   shown(of: OfProduct, from: string, to: string): ShownDates {
-    return this.#shown.get({ ...of, from, to }) ?? { dates: 0, lowest_price: null, last: null };
+    return this.#shown({ ...of, from, to }) ?? { dates: 0, lowest_price: null, last: null };
   }
 
   /** Forgets dates before the venue's today. */
@@ -511,7 +512,7 @@ export class AvailabilityTables extends DateSpanTable {
   /** From one date to another, both included. */
   #stored(of: OfProduct, from: string, to: string): StoredDay[] {
     // The columns of its times are null together.
-    return this.#inRange.all({ ...of, from, to }) as StoredDay[];
+    return this.#inRange({ ...of, from, to }) as StoredDay[];
   }
 
   /** A date that is stored as it is now is not written. */

@@ -46,7 +46,7 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns what categories match by: of visible products after one, in ascending order, `limit` of them (-1: all). */
   facts(after: number, limit: number): Facts[] {
-    return this.#facts.all({ after, limit }).map((row) => ({
+    return this.#facts({ after, limit }).map((row) => ({
       ...row,
       experience_ids: JSON.parse(row.experience_ids) as number[],
       tag_ids: JSON.parse(row.tag_ids) as number[],
@@ -56,17 +56,17 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the categories that products have now. */
   inUse(): string[] {
-    return this.#inUse.all();
+    return this.#inUse();
   }
 
   /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
   counts() {
-    return this.#counts.all();
+    return this.#counts();
   }
 
   /** Products that sold, as counted at `sold_at`. */
   sold() {
-    return this.#sold.all();
+    return this.#sold();
   }
 }
 
@@ -76,30 +76,30 @@ export class CategoryTable extends CategoryReads<Writes> {
   readonly #clear = this.db.change(() =>
     query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
   );
-  readonly #asked = this.db.rows(byKey('_product', ['product_id'], ['asked', 'asked_at']));
+  readonly #asked = this.db.row(byKey('_product', ['product_id'], ['asked', 'asked_at']));
   readonly #putAsked = this.db.change(setBy('_product', ['product_id'], ['asked', 'asked_at']));
   readonly #putSold = this.db.change(setBy('_product', ['product_id'], ['sold', 'sold_at']));
 
   assign(product_id: number, category: string | null): void {
-    this.#put.run({ product_id, category });
+    this.#put({ product_id, category });
   }
 
   clear(): void {
-    this.#clear.run();
+    this.#clear();
   }
 
   /** Checks before orders, counted at `asked_at`; null: the product is not known. */
   asked(product_id: number): { asked: number; asked_at: Instant | null } | null {
-    return this.#asked.get({ product_id }) ?? null;
+    return this.#asked({ product_id }) ?? null;
   }
 
   countAsked(product_id: number, asked: number, asked_at: Instant): void {
-    this.#putAsked.run({ product_id, asked, asked_at });
+    this.#putAsked({ product_id, asked, asked_at });
   }
 
   /** Tickets sold, as counted now. */
   countSale(product_id: number, sold: number, sold_at: Instant): void {
-    this.#putSold.run({ product_id, sold, sold_at });
+    this.#putSold({ product_id, sold, sold_at });
   }
 }
 

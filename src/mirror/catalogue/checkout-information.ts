@@ -30,7 +30,7 @@ type Own = Pick<Row, 'product_id' | 'language' | (typeof said)[number]>;
 
 /** Information needed to sell a product, by product and language. */
 export class CheckoutInformationTable extends FeedingStore {
-  readonly #one = this.db.rows(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
+  readonly #one = this.db.row(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
     query
       .selectFrom('checkout')
       .selectAll()
@@ -59,11 +59,11 @@ export class CheckoutInformationTable extends FeedingStore {
   /** Returns whether the information changed. */
   store(read: CheckoutInformationRead, information: CheckoutInformation): boolean {
     const { product_id, language, sent_at, stale_at } = read;
-    const row = this.#one.get({ product_id, language });
+    const row = this.#one({ product_id, language });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
     const document = documentToStore(information, row?.document ?? null);
     const changed = row?.document !== document;
-    this.#put.run({
+    this.#put({
       ...information,
       ...factsOf(membersOf(information.document), shownTexts),
       document,
@@ -76,7 +76,7 @@ export class CheckoutInformationTable extends FeedingStore {
       stale_at,
       held_at: null,
     });
-    this.#copy.run({ product_id, language });
+    this.#copy({ product_id, language });
     const fields = row === undefined ? [] : changedFields(row.document, document);
     if (changed) this.changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
     return changed;
@@ -84,12 +84,12 @@ export class CheckoutInformationTable extends FeedingStore {
 
   /** The same bytes came again. */
   confirm(read: CheckoutInformationRead): void {
-    this.#mark.run(read);
+    this.#mark(read);
   }
 
   /** Returns the stored document of a record; null: there is none. */
   document({ product_id, edition }: { readonly product_id: number; readonly edition: string }): string | null {
-    return this.#one.get({ product_id, language: edition })?.document ?? null;
+    return this.#one({ product_id, language: edition })?.document ?? null;
   }
 }
 
@@ -104,7 +104,7 @@ export class CheckoutFallbacks extends Store<Writes> {
 
   /** Makes them from scratch. */
   makeAgain(): void {
-    for (const change of this.#changes) change.run();
+    for (const change of this.#changes) change();
   }
 }
 

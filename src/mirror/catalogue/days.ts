@@ -71,12 +71,12 @@ export class StretchTable extends Store<Writes> {
 
   /** Returns the rows of a range of dates by date, each in order. */
   inRange(of: OfProduct, range: Range): Map<string, Stretch[]> {
-    return Map.groupBy(this.#inRange.all({ ...of, ...range }), ({ date }) => date);
+    return Map.groupBy(this.#inRange({ ...of, ...range }), ({ date }) => date);
   }
 
   /** Returns the rows of all dates of a product, in order. */
   ofProduct(product_id: number): Tables['day'][] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 
   /** Makes the rows of a date what `after` says. Writes only those that differ. */
@@ -86,21 +86,20 @@ export class StretchTable extends Store<Writes> {
       const known = left.get(stretch.until_at);
       left.delete(stretch.until_at);
       const differing = shown.filter((column) => known?.[column] !== stretch[column]);
-      if (known === undefined || differing.some((column) => !isCount.has(column)))
-        this.#put.run({ ...key, ...stretch });
-      else if (differing.length > 0) this.#recount.run({ ...key, ...stretch });
+      if (known === undefined || differing.some((column) => !isCount.has(column))) this.#put({ ...key, ...stretch });
+      else if (differing.length > 0) this.#recount({ ...key, ...stretch });
     }
-    for (const until_at of left.keys()) this.#drop.run({ ...key, until_at });
+    for (const until_at of left.keys()) this.#drop({ ...key, until_at });
   }
 
   /** Has dates belong to another span. */
   move({ product_id, currency }: OfProduct, dates: readonly string[], window_id: number): void {
-    this.#move.run({ product_id, currency, dates: JSON.stringify(dates), window_id });
+    this.#move({ product_id, currency, dates: JSON.stringify(dates), window_id });
   }
 
   /** Forgets dates before one. */
   prune({ product_id, currency }: OfProduct, date: string): void {
-    this.#dropBefore.run({ product_id, currency, date });
+    this.#dropBefore({ product_id, currency, date });
   }
 }
 
@@ -137,18 +136,18 @@ export class SlotTable extends Store<Writes> {
   readonly #dropBefore = this.db.change(dropBefore('slot_day'));
 
   ofProduct(product_id: number): Tables['slot_day'][] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 
   /** Null: the date has no tickets any more. */
   put(key: DateKey, slots: StoredSlots | null): void {
-    if (slots === null) this.#drop.run(key);
-    else this.#put.run({ ...key, ...slots });
+    if (slots === null) this.#drop(key);
+    else this.#put({ ...key, ...slots });
   }
 
   /** Forgets dates before one. */
   prune({ product_id, currency }: OfProduct, date: string): void {
-    this.#dropBefore.run({ product_id, currency, date });
+    this.#dropBefore({ product_id, currency, date });
   }
 }
 
@@ -231,7 +230,7 @@ export interface DateSetting {
 
 /** Returns where products are, whom their variants are for, and whether their dates are shown and sold. */
 export class DateSettings extends Store<Writes> {
-  readonly #product = this.db.rows(byKey('_product', ['product_id'], ['timezone', 'shut']));
+  readonly #product = this.db.row(byKey('_product', ['product_id'], ['timezone', 'shut']));
   readonly #types = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom(['_variant as v', '_mirror as m'])
@@ -242,8 +241,8 @@ export class DateSettings extends Store<Writes> {
   );
 
   of(product_id: number): DateSetting {
-    const types = this.#types.all({ product_id }).map(({ variant_id, type }) => [variant_id, type] as const);
-    return { ...(this.#product.get({ product_id }) ?? { timezone: null, shut: 0 }), types: new Map(types) };
+    const types = this.#types({ product_id }).map(({ variant_id, type }) => [variant_id, type] as const);
+    return { ...(this.#product({ product_id }) ?? { timezone: null, shut: 0 }), types: new Map(types) };
   }
 }
 
@@ -290,10 +289,10 @@ export class Pricing extends FeedingStore {
 
   /** Does so for products whose dates another version has stored, or that have moved, at most `limit` of them, in a transaction of its own. Returns whether more are left. */
   next(limit: number, by: FoundBy): boolean {
-    const products = this.#unpriced.all({ limit });
+    const products = this.#unpriced({ limit });
     const price = (product_id: number) => {
       this.again(product_id, by);
-      this.#drop.run({ product_id });
+      this.#drop({ product_id });
     };
     if (products.length > 0) this.db.transaction(() => products.forEach(price));
     return products.length === limit;

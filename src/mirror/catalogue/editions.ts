@@ -26,9 +26,9 @@ export class LanguageTable extends Store<Writes> {
 
   /** Makes them these. */
   write(languages: readonly string[]): void {
-    const [known, wanted] = [new Set(this.#all.all()), new Set(languages)];
-    for (const language of wanted.difference(known)) this.#add.run({ language });
-    for (const language of known.difference(wanted)) this.#drop.run({ language });
+    const [known, wanted] = [new Set(this.#all()), new Set(languages)];
+    for (const language of wanted.difference(known)) this.#add({ language });
+    for (const language of known.difference(wanted)) this.#drop({ language });
     if (known.symmetricDifference(wanted).size === 0) return;
     this.#shown.allAgain();
     this.#fallbacks.makeAgain();
@@ -44,7 +44,7 @@ export function makePrimary(db: Writes, language: string): void {
       .set((of) => ({ is_primary: sql`${of.ref('language')} = ${bound.language}` }))
       .where((of) => sql<boolean>`${of.ref('is_primary')} <> (${of.ref('language')} = ${bound.language})`),
   );
-  const changes = mark.run({ language }).changes + adding(db).run({ language }).changes;
+  const changes = mark({ language }) + adding(db)({ language });
   if (changes > 0) new CheckoutFallbacks(db).makeAgain();
 }
 
@@ -67,7 +67,7 @@ function adding(db: Writes) {
 
 /** The mirrored currencies: the primary one, and those whose product list is walked. */
 export class CurrencyTable extends Store<Writes> {
-  readonly #primary = this.db.values(() =>
+  readonly #primary = this.db.value(() =>
     query.selectFrom('_mirror').select('currency').where('currency', 'is not', null),
   );
   readonly #editions = this.db.values(() =>
@@ -84,15 +84,15 @@ export class CurrencyTable extends Store<Writes> {
 
   /** Makes them those whose lists are walked now. */
   followWalks(): void {
-    const known = new Map(this.#stored.all().map(({ currency, is_primary }) => [currency, is_primary]));
-    const first = this.#primary.get() ?? null;
-    const walked = this.#editions.all().map((edition) => splitListEdition(edition).currency);
+    const known = new Map(this.#stored().map(({ currency, is_primary }) => [currency, is_primary]));
+    const first = this.#primary() ?? null;
+    const walked = this.#editions().map((edition) => splitListEdition(edition).currency);
     for (const currency of new Set([...(first === null ? [] : [first]), ...walked])) {
       const is_primary = currency === first ? 1 : 0;
       if (known.get(currency) !== is_primary)
-        this.#put.run({ currency, is_primary, exponent: minorUnitExponent(currency) ?? 2 });
+        this.#put({ currency, is_primary, exponent: minorUnitExponent(currency) ?? 2 });
       known.delete(currency);
     }
-    for (const currency of known.keys()) this.#drop.run({ currency });
+    for (const currency of known.keys()) this.#drop({ currency });
   }
 }

@@ -30,18 +30,18 @@ const experienceColumns = [
 
 /** Queries about experiences. */
 export class ExperienceReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #count = this.db.values(() =>
+  readonly #count = this.db.value(() =>
     query.selectFrom('_experience').select((of) => of.fn.countAll<number>().as('all')),
   );
 
   count(): number {
-    return this.#count.get() ?? 0;
+    return this.#count() ?? 0;
   }
 }
 
 /** Experiences and the products that they say belong to them. */
 export class ExperienceTables extends ExperienceReads<Writes> implements DroppedByWalks {
-  readonly #one = this.db.rows(({ experience_id }: Bound<{ experience_id: number }>) =>
+  readonly #one = this.db.row(({ experience_id }: Bound<{ experience_id: number }>) =>
     query.selectFrom('_experience').selectAll().where('experience_id', '=', experience_id),
   );
   readonly #put = this.db.change(upsert('_experience', ['experience_id'], experienceColumns));
@@ -82,10 +82,10 @@ export class ExperienceTables extends ExperienceReads<Writes> implements Dropped
   #store(entry: Experience, { currency, sent_at, stale_at, isUsable }: ExperiencesRead, found: Differing): boolean {
     const { product_ids, images: read, unread: _, ...experience } = entry;
     const { experience_id, title, document } = experience;
-    const row = this.#one.get({ experience_id });
+    const row = this.#one({ experience_id });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
     if (!isUsable(entry, row !== undefined)) {
-      this.#outdate.run({ experience_id, stale_at: sent_at });
+      this.#outdate({ experience_id, stale_at: sent_at });
       return false;
     }
     const images = read === null ? (row?.images ?? '[]') : storedImages(read);
@@ -97,7 +97,7 @@ export class ExperienceTables extends ExperienceReads<Writes> implements Dropped
       ...{ ...experience, path: slugOf(title), currency, images, images_verified_at },
       ...{ document_hash, checked_at: sent_at, changed_at, stale_at },
     };
-    this.#put.run(next);
+    this.#put(next);
     const verified_at = row?.images_verified_at ?? null;
     const wereHidden = read !== null && read.length > 0 && (verified_at === null || !mayShow(verified_at, sent_at));
     // Stored in another currency, or by a version that took less out of the same document; or its images are shown again.
@@ -106,9 +106,9 @@ export class ExperienceTables extends ExperienceReads<Writes> implements Dropped
     if (!changed) return false;
     const named = row?.title !== title;
     if (named) this.#search.venueChanged(experience_id);
-    const before = new Set(this.#linked.all({ experience_id }));
-    this.#unlink.run({ experience_id });
-    for (const product_id of product_ids) this.#link.run({ product_id, experience_id });
+    const before = new Set(this.#linked({ experience_id }));
+    this.#unlink({ experience_id });
+    for (const product_id of product_ids) this.#link({ product_id, experience_id });
     if (named) found.add(experience_id, [...before, ...this.#naming(experience_id)]);
     else found.add(experience_id, before.symmetricDifference(new Set(product_ids)));
     return true;
@@ -119,8 +119,8 @@ export class ExperienceTables extends ExperienceReads<Writes> implements Dropped
     const { missing, ids } = this.#absences.gone(walk, this.count());
     for (const experience_id of ids) {
       found.add(experience_id, this.#naming(experience_id));
-      this.#unlink.run({ experience_id });
-      this.#drop.run({ experience_id });
+      this.#unlink({ experience_id });
+      this.#drop({ experience_id });
       this.#search.venueChanged(experience_id);
     }
     this.#tell(found, by);
@@ -129,14 +129,14 @@ export class ExperienceTables extends ExperienceReads<Writes> implements Dropped
 
   /** Returns the products that show the title of an experience: its own, and those whose venue it is. */
   #naming(experience_id: number): number[] {
-    return [...this.#linked.all({ experience_id }), ...this.#atVenue.all({ venue_id: experience_id })];
+    return [...this.#linked({ experience_id }), ...this.#atVenue({ venue_id: experience_id })];
   }
 
   /** Reports to the change feed the experiences that differ and the products that show them: one line for each. */
   #tell({ experience_ids, products }: Differing, by: FoundBy): void {
     const kind = 'experience_changed';
     if (experience_ids.length > 0) this.#changes.add({ product_id: noProduct, kind, detail: { experience_ids } }, by);
-    for (const product_id of this.#visible.all({ ids: JSON.stringify([...products.keys()]) }))
+    for (const product_id of this.#visible({ ids: JSON.stringify([...products.keys()]) }))
       this.#changes.add({ product_id, kind, detail: { experience_ids: products.get(product_id) } }, by);
   }
 }

@@ -39,7 +39,7 @@ export function titleOf(product_id: Expression<number>) {
 export function readImageFacts(connection: Database, since: Instant): ImageFacts {
   const db = readsOf(connection);
   return db.snapshot(() => {
-    const info = db.rows(() => query.selectFrom('mirror_info').select(['written_by', 'filled_at'])).get();
+    const info = db.row(() => query.selectFrom('mirror_info').select(['written_by', 'filled_at']))();
     if (info === undefined) throw new Error('the mirror has no row about itself');
     return {
       ...info,
@@ -65,7 +65,7 @@ export function takedowns(db: Reads, at: Instant): readonly Takedown[] {
       .orderBy('d.product_id')
       .orderBy('d.image_key'),
   );
-  return rows.all({ since: at });
+  return rows({ since: at });
 }
 
 /** Returns the credits that changed since an instant, the newest first. */
@@ -80,7 +80,7 @@ export function creditChanges(db: Reads, at: Instant): readonly CreditChange[] {
       .orderBy('c.product_id')
       .orderBy('c.image_key'),
   );
-  return rows.all({ since: at });
+  return rows({ since: at });
 }
 
 /** Dates and withdrawals come from the tables: the view that is audited is not asked whether it is right. */
@@ -112,12 +112,12 @@ function published(db: Reads): ImageFacts['published'] {
       .orderBy('v.product_id')
       .orderBy('v.position'),
   );
-  return rows.all();
+  return rows();
 }
 
 function hiddenCount(db: Reads): number {
   const shown = query.selectFrom('images').select((of) => of.fn.countAll<number>().as('images'));
-  const hidden = db.values(() =>
+  const hidden = db.value(() =>
     query
       .selectFrom('image as i')
       .innerJoin('_product as p', 'p.product_id', 'i.product_id')
@@ -125,7 +125,7 @@ function hiddenCount(db: Reads): number {
       .where('i.withdrawn_at', 'is', null)
       .where('p.withdrawn_at', 'is', null),
   );
-  return hidden.get() ?? 0;
+  return hidden() ?? 0;
 }
 
 /** Later than any instant. */
@@ -158,5 +158,5 @@ function files(db: Reads): readonly KeptFile[] {
       ])
       .where('f.file', 'is not', null),
   );
-  return rows.all();
+  return rows();
 }

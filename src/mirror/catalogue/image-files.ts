@@ -63,13 +63,13 @@ const noFailure = { failures: 0, failure: null, failure_kind: null } as const;
  * are to be removed. The result of a request is recorded only if the row still has the URL that was requested.
  */
 export class ImageFileTable extends Store<Writes> {
-  readonly #any = this.db.values(() =>
+  readonly #any = this.db.value(() =>
     query
       .selectFrom('_image_file')
       .select((of) => of.lit(1).as('one'))
       .limit(1),
   );
-  readonly #rangeAfter = this.db.values(({ after, limit }: Bound<{ after: number; limit: number }>) =>
+  readonly #rangeAfter = this.db.value(({ after, limit }: Bound<{ after: number; limit: number }>) =>
     query
       .selectFrom(
         query
@@ -158,7 +158,7 @@ export class ImageFileTable extends Store<Writes> {
     all: this.db.rows(dueAt),
     kept: this.db.rows((bound: Due) => dueAt(bound).where('f.file', 'is not', null)),
   };
-  readonly #waiting = this.db.values(({ now }: Bound<{ now: Instant }>) =>
+  readonly #waiting = this.db.value(({ now }: Bound<{ now: Instant }>) =>
     query
       .selectFrom('_image_file')
       .select((of) => of.fn.count<number>('product_id').distinct().as('products'))
@@ -198,7 +198,7 @@ export class ImageFileTable extends Store<Writes> {
       .set({ ...none, due_at: now })
       .where('file', 'in', listed<string>(files)),
   );
-  readonly #isUsed = this.db.values(({ file }: Bound<{ file: string }>) =>
+  readonly #isUsed = this.db.value(({ file }: Bound<{ file: string }>) =>
     query
       .selectFrom('_image_file')
       .select((of) => of.lit(1).as('one'))
@@ -209,7 +209,7 @@ export class ImageFileTable extends Store<Writes> {
   readonly #unused = this.db.values(({ some }: Bound<{ some: string }>) =>
     query.selectFrom(elements<string>(some).as('each')).select('value').distinct().where('value', 'not in', kept()),
   );
-  readonly #bytes = this.db.values(() =>
+  readonly #bytes = this.db.value(() =>
     query
       .selectFrom(
         query
@@ -224,23 +224,23 @@ export class ImageFileTable extends Store<Writes> {
 
   /** Returns whether no file is kept, or wanted. */
   isEmpty(): boolean {
-    return this.#any.get() === undefined;
+    return this.#any() === undefined;
   }
 
   /** Returns the range of the next `limit` products; null: there are no more. */
   rangeAfter(after: number, limit: number): ProductRange | null {
-    const last = this.#rangeAfter.get({ after, limit }) ?? null;
+    const last = this.#rangeAfter({ after, limit }) ?? null;
     return last === null ? null : { after, last };
   }
 
   /** Rows for what may be shown now, in these sizes; one whose URL has changed is due again. Returns how many are due by it. */
   want(range: ProductRange, sizes: readonly ImageSize[], now: Instant): number {
-    return this.#want.run({ ...range, sizes: JSON.stringify(sizes), now }).changes;
+    return this.#want({ ...range, sizes: JSON.stringify(sizes), now });
   }
 
   /** Forgets what may not be shown any more, and (null: none) what is not of these sizes. */
   drop(range: ProductRange, sizes: readonly ImageSize[] | null, now: Instant): string[] {
-    return this.#unusedOf(this.#drop.all({ ...range, sizes: JSON.stringify(sizes ?? imageSizes), now }));
+    return this.#unusedOf(this.#drop({ ...range, sizes: JSON.stringify(sizes ?? imageSizes), now }));
   }
 
   /**
@@ -248,68 +248,68 @@ export class ImageFileTable extends Store<Writes> {
    * cannot be (the clock was set back) count as absent.
    */
   confirm(now: Instant): void {
-    this.#returned.run();
-    this.#recover.run({ now });
+    this.#returned();
+    this.#recover({ now });
   }
 
   /** Those due at `now`, those of the newest products last; `kept`: only those that have a file. */
   due(now: Instant, which: 'all' | 'kept', limit: number): ImageFile[] {
-    return this.#due[which].all({ now, limit });
+    return this.#due[which]({ now, limit });
   }
 
   /** Products with a file that is due and was never fetched. */
   waitingProducts(now: Instant): number {
-    return this.#waiting.get({ now }) ?? 0;
+    return this.#waiting({ now }) ?? 0;
   }
 
   /** The new file itself is among those that no row uses where nobody wants it, or not from this URL, any more. */
   stored(row: ImageFile, file: StoredFile, due_at: Instant): string[] {
-    this.#store.run({ ...row, ...file, due_at });
+    this.#store({ ...row, ...file, due_at });
     return this.#unusedOf([row.file, file.file]);
   }
 
   unchanged(row: ImageFile, checked_at: Instant, due_at: Instant): void {
-    this.#check.run({ ...row, checked_at, due_at });
+    this.#check({ ...row, checked_at, due_at });
   }
 
   /** Records a failed download. A kept file stays. */
   failed(row: ImageFile, { at, text, due_at }: { at: Instant; text: string; due_at: Instant }): void {
-    this.#fail.run({ ...row, checked_at: at, text, due_at });
+    this.#fail({ ...row, checked_at: at, text, due_at });
   }
 
   /** Records that the host no longer has the image: it is hidden until a read returns it, and the kept file is removed. */
   gone(row: ImageFile, checked_at: Instant, due_at: Instant): string[] {
-    this.#gone.run({ ...row, checked_at, due_at });
+    this.#gone({ ...row, checked_at, due_at });
     return this.#unusedOf([row.file]);
   }
 
   /** Nothing of an origin is due before an instant. */
   postpone(origin: string, until: Instant): void {
-    this.#postpone.run({ origin, until });
+    this.#postpone({ origin, until });
   }
 
   /** Returns whether a row uses this file. */
   isUsed(file: string): boolean {
-    return this.#isUsed.get({ file }) !== undefined;
+    return this.#isUsed({ file }) !== undefined;
   }
 
   files(): string[] {
-    return this.#files.all();
+    return this.#files();
   }
 
   /** Rows whose file is not there: fetched again at once. */
   lost(files: readonly string[], now: Instant): number {
-    return this.#lost.run({ files: JSON.stringify(files), now }).changes;
+    return this.#lost({ files: JSON.stringify(files), now });
   }
 
   /** Bytes that the files take together; a file that several rows use counts once. */
   bytes(): number {
-    return this.#bytes.get() ?? 0;
+    return this.#bytes() ?? 0;
   }
 
   #unusedOf(some: readonly (string | null)[]): string[] {
     const files = some.filter((file) => file !== null);
-    return files.length === 0 ? [] : this.#unused.all({ some: JSON.stringify(files) });
+    return files.length === 0 ? [] : this.#unused({ some: JSON.stringify(files) });
   }
 }
 

@@ -53,7 +53,7 @@ export class ImageTable extends Store<Writes> {
     // Readers do not see it: the feed reports neither another credit nor that it goes.
     const isHidden = (row: Row | undefined) =>
       before_at === null || !mayShow(before_at, now) || (row?.doubted_at ?? -1) >= before_at;
-    const rows = new Map(this.#stored.all({ product_id }).map((row) => [row.image_key, row]));
+    const rows = new Map(this.#stored({ product_id }).map((row) => [row.image_key, row]));
     let changed = false;
     const others: string[] = [];
     for (const image of images) {
@@ -65,10 +65,10 @@ export class ImageTable extends Store<Writes> {
       if (before_at === null) others.push(image_key);
       if (row?.withdrawn_at === null && row.document === image.document && row.position === image.position) continue;
       const of = { product_id, image_key };
-      this.#put.run({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
+      this.#put({ ...image, product_id, first_seen_at: row?.first_seen_at ?? sent_at });
       // Another signature of the same address is stored, and is no change.
       if (row?.withdrawn_at === null && row.position === image.position && isSame(row.document, image.document)) {
-        this.#readdress.run({ ...of, document: image.document });
+        this.#readdress({ ...of, document: image.document });
         continue;
       }
       if (row !== undefined && row.credit !== credit)
@@ -82,7 +82,7 @@ export class ImageTable extends Store<Writes> {
     for (const row of rows.values()) {
       const { image_key, credit, withdrawn_at } = row;
       if (withdrawn_at !== null) continue;
-      this.#withdraw.run({ product_id, image_key, withdrawn_at: sent_at });
+      this.#withdraw({ product_id, image_key, withdrawn_at: sent_at });
       this.#ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
       if (!isHidden(row)) tell('image_withdrawn', { image_key, credit });
       changed = true;
@@ -181,7 +181,7 @@ export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Visible products with images that were last confirmed before an instant, the oldest first. */
   unconfirmed(before: Instant): Unconfirmed[] {
-    return this.#unconfirmed.all({ before });
+    return this.#unconfirmed({ before });
   }
 }
 
@@ -276,39 +276,39 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
   );
 
   credited(image: OfImage, credits: { old: string | null; new: string | null }, at: Instant): void {
-    this.#credited.run({ ...image, ...credits, at });
+    this.#credited({ ...image, ...credits, at });
   }
 
   /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
   takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: Instant; verified_at: Instant | null }): void {
-    this.#takenDown.run({ ...image, credit, ...read });
+    this.#takenDown({ ...image, credit, ...read });
   }
 
   /** A product is withdrawn, and its images with it. */
   productTakenDown(product_id: number, withdrawn_at: Instant): void {
-    this.#productTakenDown.run({ product_id, withdrawn_at });
+    this.#productTakenDown({ product_id, withdrawn_at });
   }
 
   /** Records that an image that was taken down is returned again. */
   returned(image: OfImage, at: Instant): void {
-    this.#returned.run({ ...image, at });
+    this.#returned({ ...image, at });
   }
 
   /** Records that a withdrawn product is back, together with those of its images that may still be shown. */
   productReturned(product_id: number, at: Instant): void {
-    this.#productReturned.run({ product_id, at });
+    this.#productReturned({ product_id, at });
   }
 
   /** The image's host says that it is gone: hidden until a read sent later returns it. */
   doubt(image: OfImage, at: Instant): void {
-    this.#doubt.run({ ...image, doubted_at: at });
+    this.#doubt({ ...image, doubted_at: at });
   }
 
   /** Forgets images withdrawn before an instant; credits of those that are left are kept. Returns how many. */
   prune(before: Instant): number {
-    const forgotten = this.#pruneImages.run({ before }).changes;
-    this.#pruneTakedowns.run({ before });
-    this.#pruneCredits.run({ before });
+    const forgotten = this.#pruneImages({ before });
+    this.#pruneTakedowns({ before });
+    this.#pruneCredits({ before });
     return forgotten;
   }
 }

@@ -30,7 +30,7 @@ const unlisted = { from_price: null, prediscount_price: null };
 
 /** The price from which a product is sold, by currency. */
 export class ProductPrices extends FeedingStore {
-  readonly #one = this.db.rows(({ product_id, currency }: Bound<OfProduct>) =>
+  readonly #one = this.db.row(({ product_id, currency }: Bound<OfProduct>) =>
     query
       .selectFrom('price')
       .select(listedColumns)
@@ -38,7 +38,7 @@ export class ProductPrices extends FeedingStore {
       .where('currency', '=', currency)
       .limit(1),
   );
-  readonly #readAt = this.db.values(byKey('_price_read', ['product_id', 'currency'], ['checked_at']));
+  readonly #readAt = this.db.value(byKey('_price_read', ['product_id', 'currency'], ['checked_at']));
   readonly #touch = this.db.change(
     upsert('_price_read', ['product_id', 'currency'], ['checked_at', 'stale_at', 'held_at']),
   );
@@ -54,17 +54,17 @@ export class ProductPrices extends FeedingStore {
   ): boolean {
     const { currency, sent_at, stale_at } = read;
     const of = { product_id, currency };
-    const checked_at = this.#readAt.get(of);
+    const checked_at = this.#readAt(of);
     if (checked_at !== undefined && !mayReplace(checked_at, sent_at)) return false;
-    const stored = this.#one.get(of);
+    const stored = this.#one(of);
     // Where the list was not read before, a row is made from dates alone.
     const row = checked_at === undefined ? undefined : stored;
     const other = row?.from_price !== from_price;
     const next = { ...of, from_price, prediscount_price };
-    this.#touch.run({ ...of, checked_at: sent_at, stale_at, held_at: null });
+    this.#touch({ ...of, checked_at: sent_at, stale_at, held_at: null });
     if (!other && row.prediscount_price === prediscount_price) return false;
-    if (stored === undefined) this.#add.run({ ...next, from_at: atFirst, ...nothingLeft });
-    else this.#put.run(next);
+    if (stored === undefined) this.#add({ ...next, from_at: atFirst, ...nothingLeft });
+    else this.#put(next);
     if (product === 'added') return true;
     const detail = { currency, old: row?.from_price ?? null, new: from_price, ...markByRate(isByRate) };
     if (row !== undefined && other) this.changes.add({ product_id, kind: 'price_changed', detail }, read);
@@ -97,15 +97,15 @@ export class PrintedPrices extends Store<Writes> {
 
   /** Recomputes the printed prices from the available dates of a product. Writes nothing if they are the same. */
   recompute(of: OfProduct): void {
-    const steps = printedSteps(this.#available.all(of));
-    const before = this.#stored.all(of);
+    const steps = printedSteps(this.#available(of));
+    const before = this.#stored(of);
     const [listed = unlisted] = before;
     if (sameSteps(before.slice(0, -1), steps)) return;
-    this.#drop.run(of);
+    this.#drop(of);
     let from_at = atFirst;
     for (const step of [...steps, nothingLeft]) {
       const until_at = instant(step.until_at);
-      this.#put.run({ ...of, ...listed, ...step, from_at, until_at });
+      this.#put({ ...of, ...listed, ...step, from_at, until_at });
       from_at = until_at;
     }
   }

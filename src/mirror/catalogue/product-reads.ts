@@ -98,10 +98,10 @@ interface Limited {
 
 /** Queries about products. */
 export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #texts = this.db.rows(
+  readonly #texts = this.db.row(
     byKey('_product_text', ['product_id', 'language'], ['list_document', 'detail_document']),
   );
-  readonly #price = this.db.values(({ product_id, currency }: Bound<OfProduct & { currency: string }>) =>
+  readonly #price = this.db.value(({ product_id, currency }: Bound<OfProduct & { currency: string }>) =>
     query
       .selectFrom('price')
       .select('from_price')
@@ -109,7 +109,7 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       .where('currency', '=', currency)
       .limit(1),
   );
-  readonly #supplier = this.db.values(({ product_id }: Bound<OfProduct>) =>
+  readonly #supplier = this.db.value(({ product_id }: Bound<OfProduct>) =>
     ofPrimaryText(product_id).select((of) =>
       sql<
         string | null
@@ -118,7 +118,7 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       ),
     ),
   );
-  readonly #known = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  readonly #known = this.db.row(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product as p')
       .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
@@ -135,15 +135,15 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       ])
       .where('p.product_id', '=', product_id),
   );
-  readonly #datesOff = this.db.values(byKey('_product', ['product_id'], ['dates_off_at']));
-  readonly #visible = this.db.values(({ product_id }: Bound<OfProduct>) =>
+  readonly #datesOff = this.db.value(byKey('_product', ['product_id'], ['dates_off_at']));
+  readonly #visible = this.db.value(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product')
       .select('product_id')
       .where('product_id', '=', product_id)
       .where('withdrawn_at', 'is', null),
   );
-  readonly #shown = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  readonly #shown = this.db.row(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product as p')
       .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
@@ -165,10 +165,10 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       )
       .where('p.product_id', '=', product_id),
   );
-  readonly #images = this.db.values(({ ids }: Bound<{ ids: string }>) =>
+  readonly #images = this.db.value(({ ids }: Bound<{ ids: string }>) =>
     standingImages().where('i.product_id', 'in', listed<number>(ids)),
   );
-  readonly #firstImage = this.db.values(({ product_id }: Bound<OfProduct>) =>
+  readonly #firstImage = this.db.value(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('image')
       .select('image_key')
@@ -192,7 +192,7 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('r.images_verified_at')
       .limit(limit),
   );
-  readonly #count = this.db.values(() =>
+  readonly #count = this.db.value(() =>
     query
       .selectFrom('_product')
       .select((of) => of.fn.countAll<number>().as('products'))
@@ -200,7 +200,7 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
   );
 
   find(product_id: number): KnownProduct | null {
-    const row = this.#known.get({ product_id });
+    const row = this.#known({ product_id });
     if (row === undefined) return null;
     const { has_dynamic_pricing, covered, sellable } = row;
     return { ...row, has_dynamic_pricing: has_dynamic_pricing === 1, covered: covered === 1, sellable: sellable === 1 };
@@ -208,59 +208,59 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the instant since which the service answers that dates of a product are not on sale; null if it does not. */
   datesOffAt(product_id: number): number | null {
-    return this.#datesOff.get({ product_id }) ?? null;
+    return this.#datesOff({ product_id }) ?? null;
   }
 
   isVisible(product_id: number): boolean {
-    return this.#visible.get({ product_id }) !== undefined;
+    return this.#visible({ product_id }) !== undefined;
   }
 
   /** Returns the last read's document of a product in a language, and its `from_price` in a currency; null: nothing. */
   said({ source, ...of }: SaidBy): { readonly document: string | null; readonly from_price: number | null } {
     return {
-      document: this.#texts.get(of)?.[`${source}_document`] ?? null,
-      from_price: this.#price.get(of) ?? null,
+      document: this.#texts(of)?.[`${source}_document`] ?? null,
+      from_price: this.#price(of) ?? null,
     };
   }
 
   /** Returns the currency in which a product's supplier sets its prices; null: it is not known. */
   supplierCurrency(product_id: number): string | null {
-    return this.#supplier.get({ product_id }) ?? null;
+    return this.#supplier({ product_id }) ?? null;
   }
 
   /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null {
-    const row = this.#shown.get({ product_id });
+    const row = this.#shown({ product_id });
     return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
   }
 
   /** Returns the key of the first image of a product that stands; null: there is none. */
   firstImage(product_id: number): string | null {
-    return this.#firstImage.get({ product_id }) ?? null;
+    return this.#firstImage({ product_id }) ?? null;
   }
 
   /** Returns how many images of these products stand: shown, until their 14 days are over. */
   countImages(product_ids: readonly number[]): number {
-    return this.#images.get({ ids: JSON.stringify(product_ids) }) ?? 0;
+    return this.#images({ ids: JSON.stringify(product_ids) }) ?? 0;
   }
 
   /** Returns all visible products, in ascending order. */
   ids(): number[] {
-    return this.#ids.all();
+    return this.#ids();
   }
 
   /** Returns the next visible products after one, in ascending order. */
   idsAfter(product_id: number, limit: number): number[] {
-    return this.#idsAfter.all({ product_id, limit });
+    return this.#idsAfter({ product_id, limit });
   }
 
   /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
   imagesVerifiedBefore(at: Instant, limit: number): number[] {
-    return this.#verifiedBefore.all({ at, limit });
+    return this.#verifiedBefore({ at, limit });
   }
 
   count(): number {
-    return this.#count.get() ?? 0;
+    return this.#count() ?? 0;
   }
 }
 
@@ -307,11 +307,11 @@ export class ShownReads extends Store<Reads> {
 
   /** Returns the dates in ascending order, starting at `from`. */
   days(product_id: number, from: string, limit: number): ShownDay[] {
-    return this.#days.all({ product_id, from, limit });
+    return this.#days({ product_id, from, limit });
   }
 
   images(product_id: number): ShownImage[] {
-    return this.#images.all({ product_id });
+    return this.#images({ product_id });
   }
 }
 

@@ -34,8 +34,8 @@ const textColumns = [...withoutDocuments, 'list_document', 'detail_document', 'm
 
 /** The texts of products, by language. */
 export class ProductTexts extends Store<Writes> {
-  readonly #brief = this.db.rows((of: Bound<TextKey>) => stored(of).select([...withoutDocuments, ...readColumns]));
-  readonly #whole = this.db.rows((of: Bound<TextKey>) =>
+  readonly #brief = this.db.row((of: Bound<TextKey>) => stored(of).select([...withoutDocuments, ...readColumns]));
+  readonly #whole = this.db.row((of: Bound<TextKey>) =>
     stored(of).select(['t.product_id', 't.language', ...textColumns, ...readColumns]),
   );
   readonly #put = this.db.change(upsert('_product_text', textKey, textColumns));
@@ -53,7 +53,7 @@ export class ProductTexts extends Store<Writes> {
   store(entry: ProductEntry, read: ProductRead): TextChange {
     const { source, language, sent_at, stale_at } = read;
     const { product_id, document } = entry;
-    const known = this.#brief.get({ product_id, language });
+    const known = this.#brief({ product_id, language });
     const row = known ?? emptyText(product_id, language, sent_at);
     const before_at = row[`${source}_read_at`];
     if (!mayReplace(before_at, sent_at)) return noTextChange;
@@ -70,9 +70,9 @@ export class ProductTexts extends Store<Writes> {
       ...(newest ? { checked_at: sent_at, stale_at, held_at: null } : {}),
     };
     const columns = known === undefined ? [] : differing(row, { ...row, ...said }, entryColumns);
-    this.#touch.run({ ...row, ...said, product_id, language });
+    this.#touch({ ...row, ...said, product_id, language });
     if (!changed && columns.length === 0) return { ...noTextChange, before_at };
-    const before = this.#whole.get({ product_id, language }) ?? emptyText(product_id, language, sent_at);
+    const before = this.#whole({ product_id, language }) ?? emptyText(product_id, language, sent_at);
     const received: Text = {
       ...before,
       ...said,
@@ -81,7 +81,7 @@ export class ProductTexts extends Store<Writes> {
       changed_at: changed ? sent_at : before.changed_at,
     };
     const next = changed ? { ...received, merged_document: mergedDocument(received) } : received;
-    this.#put.run(next);
+    this.#put(next);
     // Without its title, another language's text is shown in its place.
     if (isTitled(before) && !isTitled(next)) this.#shown.again(product_id);
     else this.#shown.put(next);
@@ -176,7 +176,7 @@ export class ShownProducts extends Store<Writes> {
     const { product_id, language } = text;
     const document = shownDocument(text);
     const members = membersOf(document);
-    this.#put.run({
+    this.#put({
       product_id,
       language,
       document,
@@ -187,13 +187,13 @@ export class ShownProducts extends Store<Writes> {
 
   /** Makes the rows of a product again from all its texts. */
   again(product_id: number): void {
-    this.#dropOthers.run({ product_id });
-    for (const text of this.#texts.all({ product_id })) this.put(text);
+    this.#dropOthers({ product_id });
+    for (const text of this.#texts({ product_id })) this.put(text);
   }
 
   /** Makes the rows of all products again, after a change of the mirrored languages or of the primary edition. */
   allAgain(): void {
-    for (const product_id of this.#visible.all()) this.again(product_id);
+    for (const product_id of this.#visible()) this.again(product_id);
   }
 }
 

@@ -97,7 +97,7 @@ export class ProductTables extends ProductReads<Writes> {
 
   /** Records that price or sale status differ between two reads of its list entry: its dates may have changed too. */
   signalled(product_id: number, { at, before_at }: { readonly [Name in keyof Looks]: Instant }): void {
-    this.#signal.run({ product_id, signal_at: at, signal_before_at: before_at });
+    this.#signal({ product_id, signal_at: at, signal_before_at: before_at });
   }
 
   /**
@@ -153,7 +153,7 @@ type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
 
 /** Columns set only by reads in the primary language: visibility, sale status, place and images. */
 class ProductRows extends FeedingStore {
-  readonly #one = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #one = this.db.row(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_product as p')
       .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
@@ -174,13 +174,13 @@ class ProductRows extends FeedingStore {
   }
 
   find(product_id: number): Product | null {
-    return this.#one.get({ product_id }) ?? null;
+    return this.#one({ product_id }) ?? null;
   }
 
   store(entry: ProductEntry, read: ProductRead): StoredRow {
     const { closures, shown, search, images, zones } = this.#ports;
     const { sent_at, now } = read;
-    const row = this.#one.get({ product_id: entry.product_id });
+    const row = this.#one({ product_id: entry.product_id });
     // An answer to a request sent before the withdrawal does not undo it: only a newer read brings the product back.
     if (row !== undefined && !(mayReplace(row.read_at, sent_at) && mayReplace(row.withdrawn_at, sent_at))) {
       // Reads in between may have left out the images.
@@ -227,9 +227,9 @@ class ProductRows extends FeedingStore {
 
   /** Takes a product off sale by a closure in force, and reports what differs since. */
   close(product_id: number, by: FoundBy): void {
-    const row = this.#one.get({ product_id });
+    const row = this.#one({ product_id });
     this.#ports.closures.apply(product_id);
-    const next = this.#one.get({ product_id });
+    const next = this.#one({ product_id });
     if (row === undefined || next === undefined) return;
     const { disabled_reason: reason, expected_reopening } = next;
     const fields = differing(row, next, offSaleColumns);
@@ -252,8 +252,8 @@ class ProductRows extends FeedingStore {
 
   /** Writes a row over the one that is known. Walks find most products as they were, and write only when they read them. */
   #write(row: Product | undefined, next: Product): void {
-    this.#touch.run(next);
-    if (row === undefined || differing(row, next, productColumns).length > 0) this.#put.run(next);
+    this.#touch(next);
+    if (row === undefined || differing(row, next, productColumns).length > 0) this.#put(next);
   }
 
   /** Stores the images of a read; returns whether they differ. False if the read leaves images out. */
@@ -281,10 +281,10 @@ class ProductTags extends Store<Writes> {
 
   /** Returns whether they are others than before. */
   store(product_id: number, tag_ids: readonly number[]): boolean {
-    const stored = new Set(this.#ids.all({ product_id }));
+    const stored = new Set(this.#ids({ product_id }));
     if (stored.size === tag_ids.length && tag_ids.every((id) => stored.has(id))) return false;
-    this.#drop.run({ product_id });
-    for (const tag_id of tag_ids) this.#add.run({ product_id, tag_id });
+    this.#drop({ product_id });
+    for (const tag_id of tag_ids) this.#add({ product_id, tag_id });
     return true;
   }
 }
@@ -387,10 +387,10 @@ const longestChain = 8;
 /** Products that recommend others while they are closed: what can be had of a chain of recommendations is in `alternatives`. */
 export class Recommending extends FeedingStore {
   readonly #direct = this.db.rows(byKey('_product', ['alternative_product_id'], ['product_id', 'withdrawn_at']));
-  readonly #one = this.db.rows(
+  readonly #one = this.db.row(
     byKey('_product', ['product_id'], ['sellable', 'withdrawn_at', 'closure_unconfirmed', 'alternative_product_id']),
   );
-  readonly #stored = this.db.values(byKey('alternatives', ['product_id'], ['alternative_product_id']));
+  readonly #stored = this.db.value(byKey('alternatives', ['product_id'], ['alternative_product_id']));
   readonly #drop = this.db.change(dropBy('alternatives', ['product_id']));
   readonly #add = this.db.change(insertOf('alternatives', ['product_id', 'alternative_product_id']));
 
@@ -401,7 +401,7 @@ export class Recommending extends FeedingStore {
     let last = [product_id];
     for (let depth = 0; depth < longestChain && last.length > 0; depth += 1) {
       const next = last
-        .flatMap((alternative_product_id) => this.#direct.all({ alternative_product_id }))
+        .flatMap((alternative_product_id) => this.#direct({ alternative_product_id }))
         .filter((each) => !met.has(each.product_id));
       for (const { product_id: id, withdrawn_at } of next) {
         if (met.has(id)) continue;
@@ -416,20 +416,20 @@ export class Recommending extends FeedingStore {
 
   /** Recomputes the stored alternative of a product after a change in whether the product itself needs one. */
   again(product_id: number): void {
-    const [before, after] = [this.#stored.get({ product_id }) ?? null, this.#resolved(product_id)];
+    const [before, after] = [this.#stored({ product_id }) ?? null, this.#resolved(product_id)];
     if (before === after) return;
-    this.#drop.run({ product_id });
-    if (after !== null) this.#add.run({ product_id, alternative_product_id: after });
+    this.#drop({ product_id });
+    if (after !== null) this.#add({ product_id, alternative_product_id: after });
   }
 
   /** Returns the first of a chain that can be had; null: none can, or the product needs none. */
   #resolved(product_id: number): number | null {
-    const row = this.#one.get({ product_id });
+    const row = this.#one({ product_id });
     if (row === undefined || row.withdrawn_at !== null || row.sellable === 1 || row.closure_unconfirmed === 1)
       return null;
     let candidate = row.alternative_product_id;
     for (let depth = 0; depth < longestChain && candidate !== null; depth += 1) {
-      const next = this.#one.get({ product_id: candidate });
+      const next = this.#one({ product_id: candidate });
       if (next?.sellable === 1) return candidate;
       candidate = next?.alternative_product_id ?? null;
     }

@@ -3,11 +3,10 @@ import { type AbsenceFacts, type DirectAnswer, listsApartMs, walksUntilDropped }
 import type { ListResource } from '../../domain/schedule/resources.ts';
 import {
   type Bound,
-  type Change,
   type Expression,
   listed,
+  type Prepared,
   type RawBuilder,
-  type Rows,
   sql,
   type Writes,
 } from '../../sqlite/statements.ts';
@@ -39,10 +38,10 @@ export interface DroppedByWalks {
 
 /** Entries that the last complete walk of a list lacks. */
 export class ListAbsences {
-  readonly #found: Change<WalkValues>;
-  readonly #missed: Change<WalkValues>;
-  readonly #missing: Rows<{ walks: number }, number>;
-  readonly #drop: Change<{ id: number }>;
+  readonly #found: Prepared<WalkValues, number>;
+  readonly #missed: Prepared<WalkValues, number>;
+  readonly #missing: Prepared<{ walks: number }, number[]>;
+  readonly #drop: Prepared<{ id: number }, number>;
 
   /** `stored` selects the ids of the entries that a walk should have met. Walks that are close together count as one. */
   constructor(db: Writes, resource: ListResource, stored: (walk: BoundWalk) => Expression<{ id: number }>) {
@@ -96,19 +95,19 @@ export class ListAbsences {
   /** Records a complete walk: a stored entry that it did not meet is missing once more, any other one is not missing. */
   note({ included = [], ...walk }: CompleteWalk): void {
     const values = { ...walk, included: JSON.stringify(included) };
-    this.#found.run(values);
-    this.#missed.run(values);
+    this.#found(values);
+    this.#missed(values);
   }
 
   drop(id: number): void {
-    this.#drop.run({ id });
+    this.#drop({ id });
   }
 
   /** Records a complete walk of a list of `stored` entries. Forgets those that enough walks lack, and returns their ids. */
   gone(walk: CompleteWalk, stored: number): { readonly missing: number; readonly ids: readonly number[] } {
     this.note(walk);
-    const missing = this.#missing.all({ walks: 1 }).length;
-    const ids = this.#missing.all({ walks: walksUntilDropped(missing, stored) });
+    const missing = this.#missing({ walks: 1 }).length;
+    const ids = this.#missing({ walks: walksUntilDropped(missing, stored) });
     for (const id of ids) this.drop(id);
     return { missing, ids };
   }
@@ -123,7 +122,7 @@ interface OfProduct {
 /** Products that the list lacks. */
 export class RemovalTable extends FeedingStore {
   readonly #absent = this.db.rows(() => absentProducts().where('missing_walks', '>', 0).orderBy('id'));
-  readonly #one = this.db.rows(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
+  readonly #one = this.db.row(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
   readonly #absences = new ListAbsences(this.db, 'products', expected);
   readonly #answered = this.db.change(
     ({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
@@ -174,12 +173,12 @@ export class RemovalTable extends FeedingStore {
 
   /** Returns every product that the list lacks, in ascending order. */
   absent(): Absent[] {
-    return this.#absent.all();
+    return this.#absent();
   }
 
   /** Returns a product that the list lacks, or whose own read alone was refused so far. */
   one(product_id: number): Absent | null {
-    return this.#one.get({ product_id }) ?? null;
+    return this.#one({ product_id }) ?? null;
   }
 
   /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */
@@ -189,23 +188,23 @@ export class RemovalTable extends FeedingStore {
 
   /** Notes the answer of a visible product's own read. */
   answered(product_id: number, answer: DirectAnswer, at: Instant): void {
-    this.#answered.run({ product_id, answer, at });
+    this.#answered({ product_id, answer, at });
   }
 
   /** Forgets the 404s of products: they mean nothing about the products, because the service has no such path. */
   forgetGone(): void {
-    this.#dropSuspects.run();
-    this.#forgetGone.run();
+    this.#dropSuspects();
+    this.#forgetGone();
   }
 
   /** Withdraws a product: its rows stay, its records are deleted. */
   withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void {
-    if (this.#mark.run({ product_id, reason, now }).changes === 0) return;
+    if (this.#mark({ product_id, reason, now }) === 0) return;
     this.#images.productTakenDown(product_id, now);
     this.#search.productGone(product_id);
     this.#absences.drop(product_id);
-    this.#dropRecords.run({ product_id });
-    this.#endClosure.run({ product_id, now });
+    this.#dropRecords({ product_id });
+    this.#endClosure({ product_id, now });
     this.changes.add({ product_id, kind: 'product_withdrawn', detail: { reason } }, by);
     this.#alternatives.changed(product_id, by);
   }

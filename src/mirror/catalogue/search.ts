@@ -15,7 +15,7 @@ import { fold } from '../../domain/search/words.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import {
   type Bound,
-  type Change,
+  type Prepared,
   type RawBuilder,
   Store,
   sql,
@@ -82,32 +82,32 @@ export class SearchTable extends Store<Writes> {
   /** Handles a product that is new, back, has moved, or has another venue. */
   productChanged(product_id: number): void {
     this.#write(this.#put, product_id);
-    this.#dropPlace.run({ product_id });
-    this.#putPlace.run({ product_id });
+    this.#dropPlace({ product_id });
+    this.#putPlace({ product_id });
   }
 
   /** A product was withdrawn: it is found no more. */
   productGone(product_id: number): void {
     this.#write(this.#drop, product_id);
-    this.#dropPlace.run({ product_id });
+    this.#dropPlace({ product_id });
   }
 
   /** An experience is called otherwise, or is gone: the products whose venue it is say so. */
   venueChanged(venue_id: number): void {
-    for (const product_id of this.#ofVenue.all({ venue_id })) this.#write(this.#put, product_id);
+    for (const product_id of this.#ofVenue({ venue_id })) this.#write(this.#put, product_id);
   }
 
   /** Other languages are mirrored than before: at 7,500 products it takes seconds. */
   languagesChanged(): void {
-    for (const product_id of this.#visible.all()) {
+    for (const product_id of this.#visible()) {
       this.#write(this.#dropOthers, product_id);
       this.#write(this.#put, product_id);
     }
   }
 
-  #write(statement: Change<OfProduct>, product_id: number): void {
-    const before = this.#entries.all({ product_id });
-    if (statement.run({ product_id }).changes > 0) this.#words.replace(before, this.#entries.all({ product_id }));
+  #write(statement: Prepared<OfProduct, number>, product_id: number): void {
+    const before = this.#entries({ product_id });
+    if (statement({ product_id }) > 0) this.#words.replace(before, this.#entries({ product_id }));
   }
 }
 
@@ -170,10 +170,10 @@ class SearchWords extends Store<Writes> {
   );
   readonly #dropText = this.db.change(dropBy('_search_text', ['search_id']));
   // A look-up and a write: a write that returns something makes a table of its own for it, each time.
-  readonly #documents = this.db.values(byKey('search_words', ['word', 'language', 'term'], ['documents']));
+  readonly #documents = this.db.value(byKey('search_words', ['word', 'language', 'term'], ['documents']));
   readonly #count = this.db.change(upsert('search_words', ['word', 'language', 'term'], ['documents']));
   readonly #forget = this.db.change(dropBy('search_words', ['word', 'language', 'term']));
-  readonly #isKnown = this.db.values(({ word }: Bound<{ word: string }>) =>
+  readonly #isKnown = this.db.value(({ word }: Bound<{ word: string }>) =>
     query
       .selectFrom('search_words')
       .select((of) => of.lit(1).as('one'))
@@ -199,13 +199,13 @@ class SearchWords extends Store<Writes> {
     const [had, has] = [this.#read(before), this.#read(after)];
     for (const [search_id, { terms, readings, language }] of has) {
       const was = had.get(search_id);
-      if (!isDeepStrictEqual(was?.terms, terms)) this.#putText.run({ search_id, ...terms });
+      if (!isDeepStrictEqual(was?.terms, terms)) this.#putText({ search_id, ...terms });
       const known = new Set(was?.readings.map(String));
       for (const reading of readings) if (!known.has(String(reading))) this.#add(language, reading, 1);
     }
     for (const [search_id, { readings, language }] of had) {
       const is = has.get(search_id);
-      if (is === undefined) this.#dropText.run({ search_id });
+      if (is === undefined) this.#dropText({ search_id });
       const kept = new Set(is?.readings.map(String));
       for (const reading of readings) if (!kept.has(String(reading))) this.#take(language, reading);
     }
@@ -213,11 +213,11 @@ class SearchWords extends Store<Writes> {
 
   /** Builds the whole index from these entries. */
   rebuild(entries: Iterable<Entry>): void {
-    for (const all of this.#clear) all.run();
+    for (const all of this.#clear) all();
     const counted = new Map<string, { language: string; reading: WordReading; documents: number }>();
     for (const ofProduct of Map.groupBy(entries, ({ product_id }) => product_id).values())
       for (const [search_id, { terms, readings, language }] of this.#read(ofProduct)) {
-        this.#putText.run({ search_id, ...terms });
+        this.#putText({ search_id, ...terms });
         for (const reading of readings) {
           const key = `${reading[0]}\n${language}\n${reading[1]}`;
           const known = counted.get(key);
@@ -228,7 +228,7 @@ class SearchWords extends Store<Writes> {
     // In the order of the keys: that is how tables grow fastest.
     for (const [, { language, reading, documents }] of [...counted].sort(([a], [b]) => (a < b ? -1 : 1)))
       this.#add(language, reading, documents);
-    this.#optimise.run();
+    this.#optimise();
   }
 
   /** Reads the entries of a product, each beside those in the other languages. */
@@ -248,21 +248,21 @@ class SearchWords extends Store<Writes> {
   }
 
   #add(language: string, [word, term]: WordReading, documents: number): void {
-    const before = this.#documents.get({ word, language, term });
-    this.#count.run({ word, language, term, documents: (before ?? 0) + documents });
+    const before = this.#documents({ word, language, term });
+    this.#count({ word, language, term, documents: (before ?? 0) + documents });
     if (before === undefined && isGuessed(word, term))
-      for (const shorter of deletionsOf(word)) this.#putDeletion.run({ shorter, word });
+      for (const shorter of deletionsOf(word)) this.#putDeletion({ shorter, word });
   }
 
   #take(language: string, [word, term]: WordReading): void {
-    const documents = (this.#documents.get({ word, language, term }) ?? 0) - 1;
+    const documents = (this.#documents({ word, language, term }) ?? 0) - 1;
     if (documents > 0) {
-      this.#count.run({ word, language, term, documents });
+      this.#count({ word, language, term, documents });
       return;
     }
-    this.#forget.run({ word, language, term });
-    if (isGuessed(word, term) && this.#isKnown.get({ word }) === undefined)
-      for (const shorter of deletionsOf(word)) this.#dropDeletion.run({ shorter, word });
+    this.#forget({ word, language, term });
+    if (isGuessed(word, term) && this.#isKnown({ word }) === undefined)
+      for (const shorter of deletionsOf(word)) this.#dropDeletion({ shorter, word });
   }
 }
 
@@ -280,22 +280,22 @@ const version = '4';
  */
 export function applySearchRules(connection: Database): boolean {
   const db = writesTo(connection);
-  if (db.values(() => query.selectFrom('_search_rules').select('version')).get() === version) return false;
+  if (db.value(() => query.selectFrom('_search_rules').select('version'))() === version) return false;
   db.transaction(() => makeAgain(db));
   return true;
 }
 
 function makeAgain(db: Writes): void {
-  db.change(() => query.deleteFrom('search_letters')).run();
-  db.change(() => query.deleteFrom('search_generic_words')).run();
+  db.change(() => query.deleteFrom('search_letters'))();
+  db.change(() => query.deleteFrom('search_generic_words'))();
   const putLetter = db.change(insertOf('search_letters', ['letter', 'folded']));
-  for (const [letter, folded] of foldedLetters()) putLetter.run({ letter, folded });
+  for (const [letter, folded] of foldedLetters()) putLetter({ letter, folded });
   const putGeneric = db.change(({ language, word }: Bound<Tables['search_generic_words']>) =>
     query.insertInto('search_generic_words').orIgnore().values({ language, word }),
   );
-  for (const [language, word] of genericWords()) putGeneric.run({ language, word: fold(word) });
+  for (const [language, word] of genericWords()) putGeneric({ language, word: fold(word) });
   // All are read before anything is written: a connection does one at a time.
-  const entries = db.rows(() => query.selectFrom('search_entries').select(entryColumns)).all();
+  const entries = db.rows(() => query.selectFrom('search_entries').select(entryColumns))();
   new SearchWords(db).rebuild(entries);
   const note = db.change(() =>
     query
@@ -303,7 +303,7 @@ function makeAgain(db: Writes): void {
       .values({ rules_id: 1, version })
       .onConflict((before) => before.doUpdateSet({ version })),
   );
-  note.run();
+  note();
 }
 
 /** A place more or less says nothing: only what has moved by this share is written, so that a quiet week costs nothing. */
@@ -326,11 +326,11 @@ export class ListPlaceTable extends Store<Writes> {
 
   /** Products that stand one after the other in the list, and the place of the first; the first of all is 1. */
   note(product_ids: readonly number[], first: number): void {
-    for (const [index, product_id] of product_ids.entries()) this.#put.run({ product_id, list_place: first + index });
+    for (const [index, product_id] of product_ids.entries()) this.#put({ product_id, list_place: first + index });
   }
 
   /** The list does not come in that order. */
   clear(): void {
-    this.#clear.run();
+    this.#clear();
   }
 }

@@ -16,7 +16,7 @@ export interface TagsRead extends FoundBy {
 
 /** Queries about tags. */
 export class TagReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #count = this.db.values(() =>
+  readonly #count = this.db.value(() =>
     named()
       .clearSelect()
       .select((of) => of.fn.countAll<number>().as('all')),
@@ -24,13 +24,13 @@ export class TagReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the number of tags in the primary language. */
   count(): number {
-    return this.#count.get() ?? 0;
+    return this.#count() ?? 0;
   }
 }
 
 /** Tags, and their names in each language. */
 export class TagTables extends TagReads<Writes> implements DroppedByWalks {
-  readonly #one = this.db.rows(byKey('_tag', ['tag_id', 'language'], ['document', 'checked_at', 'changed_at']));
+  readonly #one = this.db.row(byKey('_tag', ['tag_id', 'language'], ['document', 'checked_at', 'changed_at']));
   readonly #put = this.db.change(
     upsert(
       '_tag',
@@ -61,21 +61,21 @@ export class TagTables extends TagReads<Writes> implements DroppedByWalks {
 
   #store(tag: Tag, { language, sent_at, stale_at, isUsable }: TagsRead): boolean {
     const { tag_id } = tag;
-    const row = this.#one.get({ tag_id, language });
+    const row = this.#one({ tag_id, language });
     if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
     if (!isUsable(tag, row !== undefined)) {
-      this.#outdate.run({ tag_id, language, stale_at: sent_at });
+      this.#outdate({ tag_id, language, stale_at: sent_at });
       return false;
     }
     const isChanged = row?.document !== tag.document;
     const changed_at = isChanged ? sent_at : row.changed_at;
-    this.#put.run({ ...tag, language, checked_at: sent_at, changed_at, stale_at });
+    this.#put({ ...tag, language, checked_at: sent_at, changed_at, stale_at });
     return isChanged;
   }
 
   dropMissing(walk: CompleteWalk, by: FoundBy) {
     const { missing, ids } = this.#absences.gone(walk, this.count());
-    for (const tag_id of ids) this.#drop.run({ tag_id });
+    for (const tag_id of ids) this.#drop({ tag_id });
     if (ids.length > 0)
       this.#changes.add({ product_id: noProduct, kind: 'tags_changed', detail: { tag_ids: ids } }, by);
     return { missing, dropped: ids.length };

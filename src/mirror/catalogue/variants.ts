@@ -38,7 +38,7 @@ const said = [
 /** The variants of products. */
 export class VariantTables extends FeedingStore {
   readonly #groups = new VariantGroups(this.db);
-  readonly #primary = this.db.values(() => query.selectFrom('_mirror').select('language'));
+  readonly #primary = this.db.value(() => query.selectFrom('_mirror').select('language'));
   readonly #ofProduct = this.db.rows(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
     query.selectFrom('_variant').selectAll().where('product_id', '=', product_id).where('language', '=', language),
   );
@@ -52,7 +52,7 @@ export class VariantTables extends FeedingStore {
       .where('language', '=', language)
       .where('variants_document', 'is not', null),
   );
-  readonly #owner = this.db.values(({ variant_ids, product_id }: Bound<{ variant_ids: string; product_id: number }>) =>
+  readonly #owner = this.db.value(({ variant_ids, product_id }: Bound<{ variant_ids: string; product_id: number }>) =>
     query
       .selectFrom('_variant as v')
       .select('v.product_id')
@@ -85,7 +85,7 @@ export class VariantTables extends FeedingStore {
   store(read: VariantRead, variants: readonly Variant[], listed: ReadonlySet<number>): boolean {
     const { product_id, language, sent_at } = read;
     const column = `${read.source}_document` as const;
-    const rows = new Map(this.#ofProduct.all({ product_id, language }).map((row) => [row.variant_id, row]));
+    const rows = new Map(this.#ofProduct({ product_id, language }).map((row) => [row.variant_id, row]));
     const documents = new Map(variants.map(({ variant_id, document }) => [variant_id, document]));
     const changed: number[] = [];
     let retyped = false;
@@ -102,10 +102,10 @@ export class VariantTables extends FeedingStore {
       if (other) changed.push(variant_id);
       retyped ||= next.variant_type !== row.variant_type;
       if (next.variants_document === null && next.availability_document === null)
-        this.#drop.run({ product_id, language, variant_id });
-      else this.#put.run({ ...next, ...stamps(read, row, other) });
+        this.#drop({ product_id, language, variant_id });
+      else this.#put({ ...next, ...stamps(read, row, other) });
     }
-    const isPrimary = this.#primary.get() === language;
+    const isPrimary = this.#primary() === language;
     // Their names are shown in the primary language.
     const renamed = this.#groups.store(read, isPrimary ? (read.groups ?? []) : []);
     const variant_ids = [...new Set([...changed, ...renamed])];
@@ -125,17 +125,17 @@ export class VariantTables extends FeedingStore {
 
   /** The same bytes came again. */
   confirm(read: VariantRead): void {
-    this.#mark.run(read);
+    this.#mark(read);
   }
 
   /** Returns the variants that the variants read of a record has brought, each with its type as shown. */
   ofRead({ product_id, edition: language }: { readonly product_id: number; readonly edition: string }): Row[] {
-    return this.#ofProduct.all({ product_id, language }).filter(({ variants_document }) => variants_document !== null);
+    return this.#ofProduct({ product_id, language }).filter(({ variants_document }) => variants_document !== null);
   }
 
   /** Returns a product that has one of some variants that this product lacks; null: there is none. */
   otherOwner(variant_ids: readonly number[], product_id: number): number | null {
-    return this.#owner.get({ variant_ids: JSON.stringify(variant_ids), product_id }) ?? null;
+    return this.#owner({ variant_ids: JSON.stringify(variant_ids), product_id }) ?? null;
   }
 }
 
@@ -155,17 +155,17 @@ class VariantGroups extends Store<Writes> {
 
   /** Returns the variants whose groups have another name now, in any language. */
   store({ product_id, sent_at }: VariantRead, groups: readonly VariantGroup[]): number[] {
-    const known = new Map(this.#ofProduct.all({ product_id }).map((row) => [row.group_id, row]));
+    const known = new Map(this.#ofProduct({ product_id }).map((row) => [row.group_id, row]));
     const renamed = groups.filter(({ group_id, name }) => {
       const before = known.get(group_id);
       return before?.name !== name && mayReplace(before?.read_at ?? null, sent_at);
     });
-    for (const group of renamed) this.#put.run({ product_id, ...group, read_at: sent_at });
+    for (const group of renamed) this.#put({ product_id, ...group, read_at: sent_at });
     if (renamed.length === 0) return [];
     const ids = new Set(renamed.map(({ group_id }) => group_id));
-    const members = this.#grouped
-      .all({ product_id })
-      .filter(({ group_ids }) => (JSON.parse(group_ids ?? '[]') as number[]).some((id) => ids.has(id)));
+    const members = this.#grouped({ product_id }).filter(({ group_ids }) =>
+      (JSON.parse(group_ids ?? '[]') as number[]).some((id) => ids.has(id)),
+    );
     return [...new Set(members.map(({ variant_id }) => variant_id))];
   }
 }

@@ -12,7 +12,7 @@ const datesAheadMs = 400 * 86_400_000;
 /** Time zone offsets from which the views compute the local hour. */
 export class ZoneTable extends Store<Writes> {
   readonly #zones = this.db.values(() => query.selectFrom('_product').select('timezone').distinct());
-  readonly #known = this.db.values(({ timezone }: Bound<{ timezone: string }>) =>
+  readonly #known = this.db.value(({ timezone }: Bound<{ timezone: string }>) =>
     query.selectFrom('_zone_offset').select('timezone').where('timezone', '=', timezone).limit(1),
   );
   readonly #clear = this.db.change(() => query.deleteFrom('_zone_offset'));
@@ -20,7 +20,7 @@ export class ZoneTable extends Store<Writes> {
     query.replaceInto('_zone_offset').values({ timezone, valid_from, offset_minutes }),
   );
   readonly #ofProducts = this.db.change(offsets);
-  readonly #passed = this.db.values(({ now }: Bound<{ now: Instant }>) =>
+  readonly #passed = this.db.value(({ now }: Bound<{ now: Instant }>) =>
     query
       .selectFrom('_zone_offset')
       .select('timezone')
@@ -49,21 +49,21 @@ export class ZoneTable extends Store<Writes> {
       .orderBy('timezone')
       .$narrowType<{ timezone: string }>(),
   );
-  readonly #ofSlots = this.db.values(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #ofSlots = this.db.value(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('slot_day')
       .select(sql<string | null>`json_extract(rest, '$[1]')`.as('timezone'))
       .where('product_id', '=', product_id)
       .limit(1),
   );
-  readonly #own = this.db.values(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #own = this.db.value(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_product_text')
       .select(sql<string | null>`json_extract(coalesce(list_document, detail_document), '$.timezone')`.as('timezone'))
       .where('product_id', '=', product_id)
       .limit(1),
   );
-  readonly #ofCity = this.db.values(({ city_id }: Bound<{ city_id: number }>) =>
+  readonly #ofCity = this.db.value(({ city_id }: Bound<{ city_id: number }>) =>
     query
       .selectFrom('_product')
       .select('timezone')
@@ -88,10 +88,10 @@ export class ZoneTable extends Store<Writes> {
    * If the rules of a zone have changed, it marks the dates of the zone's products, which are then divided again.
    */
   write(now: Instant): void {
-    for (const timezone of this.#moved(now)) this.#unprice.run({ timezone });
-    this.#clear.run();
-    for (const zone of new Set([...this.#zones.all(), null])) this.#store(zone, now);
-    this.#ofProducts.run();
+    for (const timezone of this.#moved(now)) this.#unprice({ timezone });
+    this.#clear();
+    for (const zone of new Set([...this.#zones(), null])) this.#store(zone, now);
+    this.#ofProducts();
   }
 
   /**
@@ -99,49 +99,49 @@ export class ZoneTable extends Store<Writes> {
    * after the next one.
    */
   renew(now: Instant): void {
-    if (this.#passed.get({ now }) !== undefined || this.#moved(now).length > 0) this.write(now);
+    if (this.#passed({ now }) !== undefined || this.#moved(now).length > 0) this.write(now);
   }
 
   /** Returns the zones of visible products, with their number. */
   inUse() {
-    return this.#inUse.all();
+    return this.#inUse();
   }
 
   /** A product has come into this zone. */
   add(zone: string | null, now: Instant): void {
-    if (this.#known.get({ timezone: zone ?? '' }) === undefined) this.#store(zone, now);
+    if (this.#known({ timezone: zone ?? '' }) === undefined) this.#store(zone, now);
   }
 
   /** Returns the zone that the timeslots of a product name; null: they name none. */
   ofSlots(product_id: number): string | null {
-    return knownZone(this.#ofSlots.get({ product_id }));
+    return knownZone(this.#ofSlots({ product_id }));
   }
 
   /** Returns the zone that a product itself names; null: it names none. */
   own(product_id: number): string | null {
-    return knownZone(this.#own.get({ product_id }));
+    return knownZone(this.#own({ product_id }));
   }
 
   /** Returns the zone of most products of a city; null: none is known. */
   ofCity(city_id: number): string | null {
-    return this.#ofCity.get({ city_id }) ?? null;
+    return this.#ofCity({ city_id }) ?? null;
   }
 
   /** Moves a product into the zone that its timeslots name. Returns whether it was in another one. */
   move(product_id: number, timezone: string, now: Instant): boolean {
     this.add(timezone, now);
-    return this.#move.run({ product_id, timezone }).changes > 0;
+    return this.#move({ product_id, timezone }) > 0;
   }
 
   #store(zone: string | null, now: Instant): void {
     for (const { valid_from, offset_minutes } of zoneOffsets(zone, now, now + yearsAheadMs))
-      this.#put.run({ timezone: zone ?? '', valid_from: instant(valid_from), offset_minutes });
+      this.#put({ timezone: zone ?? '', valid_from: instant(valid_from), offset_minutes });
   }
 
   /** Returns the zones whose stored offsets differ from their rules. */
   #moved(now: Instant): string[] {
     const range = { now, until: now + datesAheadMs };
-    const before = Map.groupBy(this.#stored.all(), ({ timezone }) => timezone);
+    const before = Map.groupBy(this.#stored(), ({ timezone }) => timezone);
     return [...before.keys()].filter((zone) => {
       const offsets = zoneOffsets(zone === '' ? null : zone, range.now, range.until);
       return firstDifference(before.get(zone) ?? [], offsets, range) !== null;

@@ -37,7 +37,7 @@ const ofAllDates = [
 
 /** Queries about changes. */
 export class ChangeReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #newest = this.db.values(() =>
+  readonly #newest = this.db.value(() =>
     query.selectFrom('sqlite_sequence').select('seq').where('name', '=', '_change'),
   );
   readonly #ofDate = this.db.rows(({ product_id, date }: Bound<{ product_id: number; date: string }>) =>
@@ -51,14 +51,15 @@ export class ChangeReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the newest number that the feed has given out; 0: none yet. */
   newest(): number {
-    return this.#newest.get() ?? 0;
+    return this.#newest() ?? 0;
   }
 
   /** Returns what happened to a date of a product, and to all its dates, in order. */
   ofDate(product_id: number, date: string): DateChange[] {
-    return this.#ofDate
-      .all({ product_id, date })
-      .map((row) => ({ ...row, detail: JSON.parse(row.detail) as DateChange['detail'] }));
+    return this.#ofDate({ product_id, date }).map((row) => ({
+      ...row,
+      detail: JSON.parse(row.detail) as DateChange['detail'],
+    }));
   }
 }
 
@@ -83,22 +84,22 @@ type Written = Pick<Tables['_change'], (typeof columns)[number]>;
 
 /** The change feed: written in the transaction of the change itself. */
 export class ChangeTable extends ChangeReads<Writes> {
-  readonly #insert = this.db.change((change: Bound<Written & { bytes: number }>) =>
+  readonly #insert = this.db.insert((change: Bound<Written & { bytes: number }>) =>
     query.insertInto('_change').values(({ selectFrom }) => {
       const last = selectFrom('_change').select('total_bytes').orderBy('seq', 'desc').limit(1);
       return { ...pick(change, columns), total_bytes: sql<number>`coalesce(${last}, 0) + ${change.bytes}` };
     }),
   );
-  readonly #filled = this.db.values(() =>
+  readonly #filled = this.db.value(() =>
     query.selectFrom('_mirror').select('filled_at').where('filled_at', 'is not', null),
   );
   readonly #tell = this.db.change(({ newest }: Bound<{ newest: number }>) =>
     query.updateTable('_row_feed').set({ last_seq: newest }).where('last_seq', '<', newest),
   );
-  readonly #last = this.db.rows(() =>
+  readonly #last = this.db.row(() =>
     query.selectFrom('_change').select(['seq', 'kind']).orderBy('seq', 'desc').limit(1),
   );
-  readonly #bounds = this.db.rows(() =>
+  readonly #bounds = this.db.row(() =>
     query
       .selectFrom('_mirror')
       .select(({ fn, lit, selectFrom }) => {
@@ -108,14 +109,14 @@ export class ChangeTable extends ChangeReads<Writes> {
       .where('filled_at', 'is not', null),
   );
   /** Of few rows, by their instants: not by the order of the numbers. */
-  readonly #lastBefore = this.db.values(({ before }: Bound<{ before: Instant }>) =>
+  readonly #lastBefore = this.db.value(({ before }: Bound<{ before: Instant }>) =>
     query
       .selectFrom('_change')
       .select(sql<number | null>`max(+${sql.ref('seq')})`.as('seq'))
       .where('at', '<', before),
   );
   /** From the oldest on, as far as they go. */
-  readonly #lastBeyond = this.db.values(({ bytes }: Bound<{ bytes: number }>) => {
+  readonly #lastBeyond = this.db.value(({ bytes }: Bound<{ bytes: number }>) => {
     const all = query.selectFrom('_change').select('total_bytes').orderBy('seq', 'desc').limit(1);
     const first = query
       .selectFrom('_change')
@@ -149,18 +150,18 @@ export class ChangeTable extends ChangeReads<Writes> {
   #write(row: Written): void {
     this.#added += 1;
     const bytes = rowBytes + row.kind.length + row.detail.length;
-    const seq = Number(this.#insert.run({ ...row, bytes }).lastInsertRowid);
+    const seq = this.#insert({ ...row, bytes });
     if (seq > this.#feed.ceiling()) this.#feed.reserve(seq + block);
   }
 
   /** Returns whether the mirror is filled, so that what is read for the first time is a change. */
   tellsFirstReads(): boolean {
-    return this.#filled.get() !== undefined;
+    return this.#filled() !== undefined;
   }
 
   /** Has readers see changes up to a number, where they see no more than what is published. */
   tell(newest: number): void {
-    this.#added += this.#tell.run({ newest }).changes;
+    this.#added += this.#tell({ newest });
   }
 
   /** Returns how many were added or reported through this connection, committed or not. */
@@ -186,9 +187,9 @@ export class ChangeTable extends ChangeReads<Writes> {
 
   /** Returns the numbers of the changes that no sync cycle has ended yet. */
   #openPass(): { readonly from: number; readonly to: number } | null {
-    const last = this.#last.get();
+    const last = this.#last();
     if (last === undefined || last.kind === 'pass_completed') return null;
-    const filled = this.#bounds.get();
+    const filled = this.#bounds();
     if (filled === undefined) return null;
     const from = Math.max(filled.floor, filled.ended) + 1;
     return from > last.seq ? null : { from, to: last.seq };
@@ -199,9 +200,9 @@ export class ChangeTable extends ChangeReads<Writes> {
    * left has to start again.
    */
   prune(before: Instant, bytes = Number.POSITIVE_INFINITY): number {
-    const last = Math.max(this.#lastBefore.get({ before }) ?? 0, this.#lastBeyond.get({ bytes }) ?? 0);
-    const dropped = last === 0 ? 0 : this.#drop.run({ last }).changes;
-    if (dropped > 0) this.#raiseFloor.run({ last });
+    const last = Math.max(this.#lastBefore({ before }) ?? 0, this.#lastBeyond({ bytes }) ?? 0);
+    const dropped = last === 0 ? 0 : this.#drop({ last });
+    if (dropped > 0) this.#raiseFloor({ last });
     return dropped;
   }
 }
@@ -226,7 +227,7 @@ export interface FeedPage extends FeedBounds {
 /** The change feed, read through the views as any storefront could. */
 export class ChangeFeed extends Store<Reads> {
   /** Retention raises the floor to the last number that it forgets: an empty feed ends there. */
-  readonly #bounds = this.db.rows(() =>
+  readonly #bounds = this.db.row(() =>
     query.selectFrom('mirror_info').select(({ fn, lit, selectFrom }) => {
       const last = selectFrom('changes').select(({ fn: of }) => of.max('seq').as('seq'));
       return [
@@ -247,16 +248,16 @@ export class ChangeFeed extends Store<Reads> {
   );
 
   bounds(): FeedBounds {
-    return this.#bounds.get() ?? { floor: 0, newest: 0, feed: null };
+    return this.#bounds() ?? { floor: 0, newest: 0, feed: null };
   }
 
   /** The newest changes of products, the newest first. */
   newest(limit: number): FeedChange[] {
-    return this.#newest.all({ limit });
+    return this.#newest({ limit });
   }
 
   newestOf(product_id: number, limit: number): FeedChange[] {
-    return this.#newestOf.all({ product_id, limit });
+    return this.#newestOf({ product_id, limit });
   }
 
   /**
@@ -269,7 +270,7 @@ export class ChangeFeed extends Store<Reads> {
       const found = this.bounds();
       const verdict = judgeCursor(cursor, found);
       if (verdict !== 'good') throw refused(verdict, cursor, found);
-      const changes = this.#after.all({ after, limit });
+      const changes = this.#after({ after, limit });
       return { changes, next: changes.at(-1)?.seq ?? after, ...found };
     });
   }

@@ -22,10 +22,10 @@ const open = query.selectFrom('_closure').where('ended_at', 'is', null);
 
 /** Queries about closures that notifications reported. */
 export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #inForce = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  readonly #inForce = this.db.row(({ product_id }: Bound<OfProduct>) =>
     open.selectAll().where('product_id', '=', product_id),
   );
-  readonly #unconfirmed = this.db.values(({ since, latest }: Bound<{ since: Instant; latest: Instant }>) =>
+  readonly #unconfirmed = this.db.value(({ since, latest }: Bound<{ since: Instant; latest: Instant }>) =>
     query
       .selectFrom('_closure')
       .select(({ fn }) => fn.countAll<number>().as('closures'))
@@ -33,7 +33,7 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
       .where('applied_at', 'is not', null)
       .where(({ eb, or }) => or([eb('ended_at', 'is', null), eb.between('applied_at', since, latest)])),
   );
-  readonly #counts = this.db.rows(() =>
+  readonly #counts = this.db.row(() =>
     open
       .where('confirmed_at', 'is', null)
       .select(({ fn }) => [
@@ -62,7 +62,7 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the closure that is in force; null if there is none. */
   inForce(product_id: number): StoredClosure | null {
-    return this.#inForce.get({ product_id }) ?? null;
+    return this.#inForce({ product_id }) ?? null;
   }
 
   /**
@@ -72,25 +72,25 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
   recentlyUnconfirmed(now: Instant): number {
     // Instants that a wrong clock wrote are repaired only when the time is known again.
     const span = { since: instant(now - guardSpanMs), latest: instant(now + futureToleranceMs) };
-    return this.#unconfirmed.get(span) ?? 0;
+    return this.#unconfirmed(span) ?? 0;
   }
 
   counts(): ClosureCounts {
-    return this.#counts.get() ?? { unconfirmed: 0, held: 0 };
+    return this.#counts() ?? { unconfirmed: 0, held: 0 };
   }
 
   /** Returns the products with a closure that no read has decided yet. */
   undecided(): number[] {
-    return this.#undecided.all();
+    return this.#undecided();
   }
 
   /** Returns the last that ended, or were confirmed, the newest first. */
   decided(limit: number): { readonly confirmed_at: number | null }[] {
-    return this.#decided.all({ limit });
+    return this.#decided({ limit });
   }
 
   ofProduct(product_id: number): Tables['_closure'][] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 }
 
@@ -162,22 +162,22 @@ export class ClosureTable extends ClosureReads<Writes> {
    * product was `reopened` in between. `applied_at` null: it waits for its read.
    */
   put(closure: PutClosure, meanwhile?: 'reopened'): void {
-    this.#put.run({ ...closure, reopened: meanwhile === 'reopened' ? 1 : 0 });
+    this.#put({ ...closure, reopened: meanwhile === 'reopened' ? 1 : 0 });
   }
 
   /** A read has found the product available or disabled, or the closure is over. */
   mark(closure_id: number, as: 'available_at' | 'confirmed_at' | 'ended_at', at: Instant): void {
-    this.#marks[as].run({ closure_id, at });
+    this.#marks[as]({ closure_id, at });
   }
 
   /** Takes effect: the product is off sale until reads decide. */
   apply(product_id: number): void {
-    this.#apply.run({ product_id });
+    this.#apply({ product_id });
   }
 
   /** Forgets those that were over before an instant; one in force stays, however old. */
   prune(before: Instant): void {
-    this.#prune.run({ before });
+    this.#prune({ before });
   }
 }
 

@@ -36,14 +36,14 @@ const uncoveredOnSale = uncovered.where('p.sellable', '=', 1);
 
 /** The mirrored products that subscriptions cover. */
 export class CoverageReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #covered = this.db.values(() =>
+  readonly #covered = this.db.value(() =>
     query
       .selectFrom('_product')
       .select(({ fn }) => fn.countAll<number>().as('products'))
       .where('covered', '=', 1)
       .where('withdrawn_at', 'is', null),
   );
-  readonly #countUncovered = this.db.values(() =>
+  readonly #countUncovered = this.db.value(() =>
     uncoveredOnSale.select(({ fn }) => fn.countAll<number>().as('products')),
   );
   readonly #uncovered = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
@@ -63,12 +63,12 @@ export class CoverageReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns how many products are read less often, because a working, trusted subscription covers them. */
   covered(): number {
-    return this.#covered.get() ?? 0;
+    return this.#covered() ?? 0;
   }
 
   /** Products on sale that no working subscription covers. */
   uncovered(limit: number): { readonly count: number; readonly products: readonly UncoveredProduct[] } {
-    return { count: this.#countUncovered.get() ?? 0, products: this.#uncovered.all({ limit }) };
+    return { count: this.#countUncovered() ?? 0, products: this.#uncovered({ limit }) };
   }
 }
 
@@ -91,7 +91,7 @@ export class CoverageTable extends CoverageReads<Writes> {
       .columns(['subscription_id', 'product_id', 'since_at'])
       .expression(query.selectFrom(held.as('c')).select(['subscription_id', 'product_id', now.as('since_at')])),
   );
-  readonly #everDeclared = this.db.values(() => query.selectFrom('_subscription').select('subscription_id').limit(1));
+  readonly #everDeclared = this.db.value(() => query.selectFrom('_subscription').select('subscription_id').limit(1));
   readonly #moved = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
     query
       .selectFrom('_product as p')
@@ -129,20 +129,20 @@ export class CoverageTable extends CoverageReads<Writes> {
 
   /** Finds the mirrored products that each subscription covers, by the entities that it is known to hold. */
   cover(now: Instant): void {
-    this.#uncover.run();
-    this.#cover.run({ now });
+    this.#uncover();
+    this.#cover({ now });
   }
 
   /** Returns whether `move` would find anything: a read, where that is a write. */
   isOutdated(): boolean {
     // A subscription is never forgotten: without one, no product was ever covered, and none is looked at.
-    return this.#everDeclared.get() !== undefined && this.#moved.get({ limit: 1 }) !== undefined;
+    return this.#everDeclared() !== undefined && this.#moved({ limit: 1 }).length > 0;
   }
 
   /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */
   move(limit: number): { readonly product_id: number; readonly covered: 0 | 1 }[] {
-    const found = this.#moved.all({ limit });
-    if (found.length > 0) this.#move.run({ ids: JSON.stringify(found.map(({ product_id }) => product_id)) });
+    const found = this.#moved({ limit });
+    if (found.length > 0) this.#move({ ids: JSON.stringify(found.map(({ product_id }) => product_id)) });
     return found;
   }
 }

@@ -48,7 +48,7 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
   );
-  readonly #updates = this.db.rows(({ from, to }: Bound<Span>) =>
+  readonly #updates = this.db.row(({ from, to }: Bound<Span>) =>
     query
       .selectFrom(
         query
@@ -78,7 +78,7 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
       .where('read', '=', 1 as never),
   );
   /** By the texts themselves, which walks of the list bring too. */
-  readonly #unshown = this.db.rows(({ from, to }: Bound<Span>) =>
+  readonly #unshown = this.db.row(({ from, to }: Bound<Span>) =>
     query
       .selectFrom('_notice as n')
       .select(({ fn }) => [
@@ -147,39 +147,37 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the newest notices about a product, the newest first. */
   noticesOf(product_id: number): Tables['_notice'][] {
-    return this.#ofProduct.all({ product_id });
+    return this.#ofProduct({ product_id });
   }
 
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
   updates(from: Instant, to: Instant): AnnouncedUpdates & { readonly shown: number } {
-    const { products = 0, shown = 0, since = null } = this.#updates.get({ from, to }) ?? {};
+    const { products = 0, shown = 0, since = null } = this.#updates({ from, to }) ?? {};
     return { products, shown: shown ?? 0, since };
   }
 
   /** Products of which awaited updates were announced in that time, that were read since, and whose texts are what they were. */
   unshown(from: Instant, to: Instant): AnnouncedUpdates {
-    return this.#unshown.get({ from, to }) ?? { products: 0, since: null };
+    return this.#unshown({ from, to }) ?? { products: 0, since: null };
   }
 
   /** The documents that readers see of a product: its texts and what its sale needs to know, in each language. */
   documentsOf(product_id: number): ShownDocument[] {
-    return this.#documents
-      .all({ product_id })
-      .flatMap(({ resource, language, document }) =>
-        document === null
-          ? []
-          : [{ resource: resource as ShownDocument['resource'], language, document: named(JSON.parse(document)) }],
-      );
+    return this.#documents({ product_id }).flatMap(({ resource, language, document }) =>
+      document === null
+        ? []
+        : [{ resource: resource as ShownDocument['resource'], language, document: named(JSON.parse(document)) }],
+    );
   }
 
   /** Returns the expected notices whose notifications are overdue. */
   ripe(found_before: Instant): ExpectedNotice[] {
-    return this.#ripe.all({ found_before });
+    return this.#ripe({ found_before });
   }
 
   /** Returns the subscriptions that cover the product and were asked to announce such changes. */
   announcers(expected: OfChange): Announcer[] {
-    return this.#announcers.all(expected);
+    return this.#announcers(expected);
   }
 }
 
@@ -211,16 +209,16 @@ export class NoticeTable extends NoticeReads<Writes> {
   readonly #forget = this.db.change(dropBy('_expected_notice', ['product_id', 'change_type']));
 
   noticed(notice: Tables['_notice']): void {
-    this.#note.run(notice);
+    this.#note(notice);
   }
 
   /** One that is expected already stays as it is. */
   expect(notice: ExpectedNotice): void {
-    this.#expect.run(notice);
+    this.#expect(notice);
   }
 
   forget({ product_id, change_type }: OfChange): void {
-    this.#forget.run({ product_id, change_type });
+    this.#forget({ product_id, change_type });
   }
 }
 
@@ -229,7 +227,7 @@ type OfGap = { readonly subscription_id: string | null };
 
 /** Queries about periods without notifications. */
 export class GapReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #found = this.db.values(({ subscription_id, from, to }: Bound<Span & { subscription_id: string }>) =>
+  readonly #found = this.db.value(({ subscription_id, from, to }: Bound<Span & { subscription_id: string }>) =>
     query
       .selectFrom('_gap')
       .select('gap_id')
@@ -268,7 +266,7 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
       .select('s.subscription_id')
       .where('g.to_at', 'is', null),
   );
-  readonly #toHeal = this.db.rows(() =>
+  readonly #toHeal = this.db.row(() =>
     query
       .selectFrom('_gap')
       .selectAll()
@@ -292,7 +290,7 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
         .orderBy('c.product_id')
         .limit(limit),
   );
-  readonly #waiting = this.db.values(() =>
+  readonly #waiting = this.db.value(() =>
     query
       .selectFrom('_record')
       .select(({ fn }) => fn.countAll<number>().as('records'))
@@ -304,42 +302,42 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns whether a gap of this subscription, or of all, overlaps a period. */
   wasGap(subscription_id: string, { from, to }: Span): boolean {
-    return this.#found.get({ subscription_id, from, to }) !== undefined;
+    return this.#found({ subscription_id, from, to }) !== undefined;
   }
 
   /** Returns subscriptions that stopped working or whose deliveries nobody understands, and since when. */
   broken(): { readonly subscription_id: string; readonly since: Instant }[] {
-    return this.#broken.all();
+    return this.#broken();
   }
 
   /** Returns the subscriptions with an open gap that work again. */
   mended(): string[] {
-    return this.#mended.all();
+    return this.#mended();
   }
 
   /** Returns the first gap that is over and not repaired; null if there is none. */
   toHeal(): Gap | null {
-    return this.#toHeal.get() ?? null;
+    return this.#toHeal() ?? null;
   }
 
   /** Returns the next products that a gap concerns. */
   concerned({ subscription_id, healed_to }: Gap, limit: number): number[] {
-    return this.#concerned.all({ subscription_id, after: healed_to, limit });
+    return this.#concerned({ subscription_id, after: healed_to, limit });
   }
 
   /** Returns the number of records that still wait for the read that a gap asked for. */
   waiting(): number {
-    return this.#waiting.get() ?? 0;
+    return this.#waiting() ?? 0;
   }
 
   /** Returns the newest gaps, the newest first. */
   gaps(limit: number): Gap[] {
-    return this.#newest.all({ limit });
+    return this.#newest({ limit });
   }
 }
 
 export class GapTable extends GapReads<Writes> {
-  readonly #open = this.db.rows(({ subscription_id }: Bound<OfGap>) =>
+  readonly #open = this.db.row(({ subscription_id }: Bound<OfGap>) =>
     query
       .selectFrom('_gap')
       .select('gap_id')
@@ -365,19 +363,19 @@ export class GapTable extends GapReads<Writes> {
 
   /** Records since when notifications cannot come from a subscription (null: from any). */
   openGap(subscription_id: string | null, from_at: Instant): void {
-    if (this.#open.get({ subscription_id }) === undefined) this.#begin.run({ subscription_id, from_at });
+    if (this.#open({ subscription_id }) === undefined) this.#begin({ subscription_id, from_at });
   }
 
   /** Records that they can again. */
   endGap(subscription_id: string | null, to_at: Instant): void {
-    this.#end.run({ subscription_id, to_at });
+    this.#end({ subscription_id, to_at });
   }
 
   healed(gap_id: number, healed_to: number, products: number): void {
-    this.#healed.run({ gap_id, healed_to, products });
+    this.#healed({ gap_id, healed_to, products });
   }
 
   closeGap(gap_id: number, closed_at: Instant): void {
-    this.#close.run({ gap_id, closed_at });
+    this.#close({ gap_id, closed_at });
   }
 }

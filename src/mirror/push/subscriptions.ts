@@ -67,7 +67,7 @@ export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #all = this.db.rows(() =>
     shown.orderBy(({ eb }) => eb('s.declared_id', 'is', null)).orderBy('s.subscription_id'),
   );
-  readonly #one = this.db.rows(({ subscription_id }: Bound<Key>) =>
+  readonly #one = this.db.row(({ subscription_id }: Bound<Key>) =>
     shown.where('s.subscription_id', '=', subscription_id),
   );
   readonly #parts = this.db.rows(({ declared_id }: Bound<{ declared_id: string }>) =>
@@ -88,28 +88,26 @@ export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
       .distinct()
       .orderBy('x.experience_id'),
   );
-  readonly #walked = this.db.values(({ resource }: Bound<{ resource: 'products' | 'experiences' }>) =>
+  readonly #walked = this.db.value(({ resource }: Bound<{ resource: 'products' | 'experiences' }>) =>
     query.selectFrom('_walk').select('edition').where('resource', '=', resource).where('completed_at', 'is not', null),
   );
   all(): StoredSubscription[] {
-    return this.#all.all().map(parsed);
+    return this.#all().map(parsed);
   }
 
   find(subscription_id: string): StoredSubscription | null {
-    const row = this.#one.get({ subscription_id });
+    const row = this.#one({ subscription_id });
     return row === undefined ? null : parsed(row);
   }
 
   /** Returns what the parts of a declaration are known to hold. */
   parts(declared_id: string): Part[] {
-    return this.#parts
-      .all({ declared_id })
-      .map((row) => ({ ...row, entity_ids: JSON.parse(row.entity_ids) as number[] }));
+    return this.#parts({ declared_id }).map((row) => ({ ...row, entity_ids: JSON.parse(row.entity_ids) as number[] }));
   }
 
   /** Returns every visible product, or every experience with one, that the filter means; in ascending order. */
   mirrored(type: 'product_ids' | 'experience_ids', { categories, city_ids, country_ids }: EntityFilter): number[] {
-    return (type === 'product_ids' ? this.#products : this.#experiences).all({
+    return (type === 'product_ids' ? this.#products : this.#experiences)({
       categories: listText(categories),
       city_ids: listText(city_ids),
       country_ids: listText(country_ids),
@@ -122,7 +120,7 @@ export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
   }
 
   #isWalked(resource: 'products' | 'experiences'): boolean {
-    return this.#walked.get({ resource }) !== undefined;
+    return this.#walked({ resource }) !== undefined;
   }
 }
 
@@ -211,41 +209,41 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
   );
   /** Those that are wanted have a row, and no other one counts as declared. Returns the ids of rows that were declared until now. */
   declare(wanted: readonly WantedSubscription[]): string[] {
-    for (const each of wanted) this.#declare.run(each);
-    return this.#undeclare.all({ ids: JSON.stringify(wanted.map(({ subscription_id }) => subscription_id)) });
+    for (const each of wanted) this.#declare(each);
+    return this.#undeclare({ ids: JSON.stringify(wanted.map(({ subscription_id }) => subscription_id)) });
   }
 
   learn(subscription_id: string, { change_types, entity_ids, ...facts }: SubscriptionFacts): void {
     const ascending = entity_ids?.toSorted((a, b) => a - b) ?? null;
     const lists = { change_types: listText(change_types), entity_ids: listText(ascending) };
-    this.#learn.run({ subscription_id, ...facts, ...lists });
+    this.#learn({ subscription_id, ...facts, ...lists });
   }
 
   /** Records that the service has no subscription of this id. */
   missing(subscription_id: string, at: Instant): void {
-    this.#missing.run({ subscription_id, at });
+    this.#missing({ subscription_id, at });
   }
 
   /** Records that the master secret has changed: every address that the service calls is void. */
   addressesVoid(): void {
-    this.#voidAddresses.run();
+    this.#voidAddresses();
   }
 
   /** Records a failed read, and the instant at which the next one may be attempted. */
   unread(subscription_id: string, read_failures: number, read_not_before: Instant): void {
-    this.#unread.run({ subscription_id, read_failures, read_not_before });
+    this.#unread({ subscription_id, read_failures, read_not_before });
   }
 
   compared(subscription_id: string, differences: readonly string[]): void {
-    this.#compared.run({ subscription_id, differences: JSON.stringify(differences) });
+    this.#compared({ subscription_id, differences: JSON.stringify(differences) });
   }
 
   put(subscription_id: string, { at, hash }: { at: Instant; hash: string }): void {
-    this.#put.run({ subscription_id, put_at: at, put_hash: hash });
+    this.#put({ subscription_id, put_at: at, put_hash: hash });
   }
 
   tookOver(subscription_id: string, wrested_at: Instant): void {
-    this.#tookOver.run({ subscription_id, wrested_at });
+    this.#tookOver({ subscription_id, wrested_at });
   }
 
   /** Records an attempt that failed, or that has to prove itself (`failure` null). */
@@ -255,26 +253,26 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
   ): void {
     const { at, failures, failure, not_before } = attempt;
     const [message, failure_kind] = [failure?.message ?? null, failure?.kind ?? null];
-    this.#tried.run({ subscription_id, tried_at: at, failures, failure: message, failure_kind, not_before });
+    this.#tried({ subscription_id, tried_at: at, failures, failure: message, failure_kind, not_before });
   }
 
   delivered(last: ReadonlyMap<string, number>): void {
-    for (const [subscription_id, at] of last) this.#delivered.run({ subscription_id, at: instant(at) });
+    for (const [subscription_id, at] of last) this.#delivered({ subscription_id, at: instant(at) });
   }
 
   /** Records a delivery that nobody understood. Returns the number of them within an hour and since the last good one. */
   notUnderstood(subscription_id: string, at: Instant): number {
-    return this.#notUnderstood.all({ subscription_id, at })[0] ?? 0;
+    return this.#notUnderstood({ subscription_id, at })[0] ?? 0;
   }
 
   /** Records a good delivery. */
   understood(subscription_id: string): void {
-    this.#understood.run({ subscription_id });
+    this.#understood({ subscription_id });
   }
 
   /** Records how many changes it announced, and whether it is trusted. */
   judged(subscription_id: string, { announced, announceable }: Trust, trusted: 0 | 1): void {
-    this.#judged.run({ subscription_id, announced, announceable, trusted });
+    this.#judged({ subscription_id, announced, announceable, trusted });
   }
 }
 

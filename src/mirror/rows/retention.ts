@@ -6,7 +6,7 @@ import { query } from '../sql/sql.ts';
 const keptMs = 7 * 86_400_000;
 
 export class RowRetention extends Store<Writes> {
-  readonly #newest = this.db.values(() =>
+  readonly #newest = this.db.value(() =>
     query
       .selectFrom('_row')
       .innerJoin('_row_feed', (join) => join.onTrue())
@@ -18,7 +18,7 @@ export class RowRetention extends Store<Writes> {
       .values({ at, number })
       .onConflict((taken) => taken.column('at').doNothing()),
   );
-  readonly #old = this.db.values(({ before }: Bound<{ before: Instant }>) =>
+  readonly #old = this.db.value(({ before }: Bound<{ before: Instant }>) =>
     query
       .selectFrom('_row_mark')
       .select(({ fn }) => fn.max('number').as('number'))
@@ -36,14 +36,14 @@ export class RowRetention extends Store<Writes> {
 
   /** Notes how far the numbers are, and forgets those of more than a week ago; nothing where no rows are published. */
   prune(now: Instant): void {
-    const last = this.#newest.get() ?? null;
+    const last = this.#newest() ?? null;
     if (last === null) return;
-    this.#mark.run({ at: now, number: last });
+    this.#mark({ at: now, number: last });
     const before = instant(now - keptMs);
-    const number = this.#old.get({ before }) ?? null;
+    const number = this.#old({ before }) ?? null;
     if (number === null) return;
-    this.#raise.run({ number });
-    this.#forgetRows.run({ number });
-    this.#forgetMarks.run({ before });
+    this.#raise({ number });
+    this.#forgetRows({ number });
+    this.#forgetMarks({ before });
   }
 }

@@ -54,26 +54,26 @@ export interface SurveyedInterest extends InterestScale, ReportedViews {}
 
 /** State of the limiter and the demand for extra calls, stored so that a restart keeps both. */
 export class BudgetReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #state = this.db.values(() => query.selectFrom('_budget').select('state'));
-  readonly #demand = this.db.values(() => query.selectFrom('_budget').select('demand'));
-  readonly #surveyedAt = this.db.values(() => query.selectFrom('_budget').select('surveyed_at'));
+  readonly #state = this.db.value(() => query.selectFrom('_budget').select('state'));
+  readonly #demand = this.db.value(() => query.selectFrom('_budget').select('demand'));
+  readonly #surveyedAt = this.db.value(() => query.selectFrom('_budget').select('surveyed_at'));
   /** Every read asks for its price, and a survey comes four times a day. */
   #parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
 
   /** Returns null if nothing was learned or the stored value cannot be read. */
   learned(): Budget | null {
-    return storedBudget(JSON.parse(this.#state.get() ?? '{}'));
+    return storedBudget(JSON.parse(this.#state() ?? '{}'));
   }
 
   /** Null: not surveyed yet. */
   demand(): Surveyed | null {
-    const text = this.#demand.get() ?? 'null';
+    const text = this.#demand() ?? 'null';
     if (text !== this.#parsed.text) this.#parsed = { text, demand: JSON.parse(text) as Surveyed | null };
     return this.#parsed.demand;
   }
 
   surveyedAt(): number | null {
-    return this.#surveyedAt.get() ?? null;
+    return this.#surveyedAt() ?? null;
   }
 }
 
@@ -82,11 +82,11 @@ export class BudgetTable extends BudgetReads<Writes> {
   readonly #saveDemand = this.db.change(setBy('_budget', [], ['demand', 'surveyed_at']));
 
   saveLearned(budget: Budget): void {
-    this.#saveLearned.run({ state: JSON.stringify(budget) });
+    this.#saveLearned({ state: JSON.stringify(budget) });
   }
 
   saveDemand(surveyed: Surveyed, surveyed_at: Instant): void {
-    this.#saveDemand.run({ demand: JSON.stringify(surveyed), surveyed_at });
+    this.#saveDemand({ demand: JSON.stringify(surveyed), surveyed_at });
   }
 }
 
@@ -102,11 +102,11 @@ export interface KnownInterest {
 
 /** Interest of shoppers in products, which weighs the calls that the budget has left. */
 export class InterestReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #place = this.db.values(byKey('_product_read', ['product_id'], ['list_place']));
+  readonly #place = this.db.value(byKey('_product_read', ['product_id'], ['list_place']));
   readonly #windows = this.db.rows(byKey('_interest', ['product_id'], ['part', 'views', 'counted_at']));
 
   of(product_id: number): KnownInterest {
-    return { list_place: this.#place.get({ product_id }) ?? null, windows: this.#windows.all({ product_id }) };
+    return { list_place: this.#place({ product_id }) ?? null, windows: this.#windows({ product_id }) };
   }
 }
 
@@ -123,12 +123,12 @@ export class InterestTable extends InterestReads<Writes> {
 
   /** Stores the views of a window as they are counted now. */
   count(views: Tables['_interest']): void {
-    this.#put.run(views);
+    this.#put(views);
   }
 
   /** Deletes views that were last counted before an instant. Returns how many rows. */
   prune(before: Instant): number {
-    return this.#prune.run({ before }).changes;
+    return this.#prune({ before });
   }
 }
 
@@ -136,10 +136,10 @@ const belief = ['rightly', 'wrongly', 'shown', 'hidden'] as const;
 
 /** Estimates, from reads, of how well the product list, and changes of siblings, signal changes. */
 export class SignalReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #one = this.db.rows(byKey('_signal', ['tier'], belief));
+  readonly #one = this.db.row(byKey('_signal', ['tier'], belief));
 
   of(tier: SignalTier | SiblingSubject): SignalBelief {
-    return this.#one.get({ tier }) ?? (tier === 'near' || tier === 'far' ? priorSignal : priorSiblings);
+    return this.#one({ tier }) ?? (tier === 'near' || tier === 'far' ? priorSignal : priorSiblings);
   }
 }
 
@@ -147,7 +147,7 @@ export class SignalTable extends SignalReads<Writes> {
   readonly #put = this.db.change(upsert('_signal', ['tier'], belief));
 
   save(tier: SignalTier | SiblingSubject, belief: SignalBelief): void {
-    this.#put.run({ tier, ...belief });
+    this.#put({ tier, ...belief });
   }
 }
 
@@ -176,7 +176,7 @@ type OfGroup<Group> = RecordKey & { group: Group };
 
 /** Groups of products whose dates tend to change together. */
 export class SiblingReads extends Store<Reads> {
-  readonly #groups = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #groups = this.db.row(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom(['product', '_mirror as m'])
       .select(['venue_id as venue', 'supplier'])
@@ -191,14 +191,14 @@ export class SiblingReads extends Store<Reads> {
   );
 
   groupsOf(product_id: number): SiblingGroups {
-    return this.#groups.get({ product_id }) ?? { venue: null, supplier: null };
+    return this.#groups({ product_id }) ?? { venue: null, supplier: null };
   }
 
   /** Returns the same dates of other products of the group that are on sale and were read, at most fifty: planning them again takes a few milliseconds. */
   of(record: RecordFacts, kind: SiblingKind, group: number | string): RecordFacts[] {
     return kind === 'venue'
-      ? this.#ofVenue.all({ ...record, group: Number(group) })
-      : this.#ofSupplier.all({ ...record, group: String(group) });
+      ? this.#ofVenue({ ...record, group: Number(group) })
+      : this.#ofSupplier({ ...record, group: String(group) });
   }
 }
 

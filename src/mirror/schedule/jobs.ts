@@ -25,19 +25,19 @@ export interface JobState {
  */
 export class JobTable extends Store<Writes> {
   readonly #ties = new JobTies(this.db);
-  readonly #all = this.db.values(countOf);
-  readonly #some = this.db.values((of: Bound<KindKey & Products>) =>
+  readonly #all = this.db.value(countOf);
+  readonly #some = this.db.value((of: Bound<KindKey & Products>) =>
     countOf(of).where('product_id', 'in', listed<number>(of.ids)),
   );
-  readonly #byId = this.db.rows(({ job_id }: Bound<OfJob>) => jobState().where('j.job_id', '=', job_id));
-  readonly #byScope = this.db.rows(({ scope }: Bound<{ scope: string }>) =>
+  readonly #byId = this.db.row(({ job_id }: Bound<OfJob>) => jobState().where('j.job_id', '=', job_id));
+  readonly #byScope = this.db.row(({ scope }: Bound<{ scope: string }>) =>
     jobState().where('j.scope', '=', scope).where('j.finished_at', 'is', null).orderBy('j.job_id', 'desc').limit(1),
   );
-  readonly #scope = this.db.values(byKey('_job', ['job_id'], ['scope']));
+  readonly #scope = this.db.value(byKey('_job', ['job_id'], ['scope']));
   readonly #open = this.db.rows(() =>
     query.selectFrom('_job').select(['job_id', 'scope']).where('finished_at', 'is', null),
   );
-  readonly #add = this.db.change(({ scope, at }: Bound<{ scope: string; at: Instant }>) =>
+  readonly #add = this.db.insert(({ scope, at }: Bound<{ scope: string; at: Instant }>) =>
     query.insertInto('_job').values({ scope, requested_at: at, records: 0 }),
   );
   readonly #grow = this.db.change(({ job_id, records }: Bound<OfJob & { records: number }>) =>
@@ -80,7 +80,7 @@ export class JobTable extends Store<Writes> {
     const ids = JSON.stringify(product_ids);
     const counts = new Map<string, number>();
     for (const kind of kinds) {
-      const records = (product_ids === null ? this.#all.get(kind) : this.#some.get({ ...kind, ids })) ?? 0;
+      const records = (product_ids === null ? this.#all(kind) : this.#some({ ...kind, ids })) ?? 0;
       counts.set(kind.resource, (counts.get(kind.resource) ?? 0) + records);
     }
     return counts;
@@ -88,7 +88,7 @@ export class JobTable extends Store<Writes> {
 
   /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
   unfinishedOf(selection: RecordSelection): JobState | null {
-    return this.#byScope.get({ scope: JSON.stringify(selection) }) ?? null;
+    return this.#byScope({ scope: JSON.stringify(selection) }) ?? null;
   }
 
   /**
@@ -99,8 +99,8 @@ export class JobTable extends Store<Writes> {
    */
   open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState {
     const { kinds, product_ids } = selection;
-    const others = this.#open.all().map(({ job_id }) => ({ job_id, left: this.find(job_id)?.left ?? 0 }));
-    const job_id = Number(this.#add.run({ scope: JSON.stringify(selection), at }).lastInsertRowid);
+    const others = this.#open().map(({ job_id }) => ({ job_id, left: this.find(job_id)?.left ?? 0 }));
+    const job_id = this.#add({ scope: JSON.stringify(selection), at });
     const tied = kinds.map((kind) => this.#ties.tie(requested(kind, job_id, at, lane, dueAt), product_ids));
     for (const other of others) this.#growBy(other.job_id, (this.find(other.job_id)?.left ?? 0) - other.left);
     this.#growBy(job_id, sum(tied));
@@ -127,22 +127,22 @@ export class JobTable extends Store<Writes> {
     });
     const records = sum(tied.map((each) => each.records));
     // Others that failed were read by their cadence meanwhile; `more`: records that it had left out before.
-    this.#forgetFailed.run({ job_id, more: Math.max(0, records - failed) });
+    this.#forgetFailed({ job_id, more: Math.max(0, records - failed) });
     return tied.flatMap((each) => (each.records === 0 ? [] : [each.kind]));
   }
 
   find(job_id: number): JobState | null {
-    return this.#byId.get({ job_id }) ?? null;
+    return this.#byId({ job_id }) ?? null;
   }
 
   /** Returns how many records of a job are still to be read, by resource. */
   left(job_id: number): Map<string, number> {
-    return new Map(this.#left.all({ job_id }).map(({ resource, records }) => [resource, records]));
+    return new Map(this.#left({ job_id }).map(({ resource, records }) => [resource, records]));
   }
 
   /** Those that are not finished, the oldest first, and what each asked for. */
   unfinished(): (JobState & { readonly selection: RecordSelection })[] {
-    return this.#open.all().flatMap(({ job_id, scope }) => {
+    return this.#open().flatMap(({ job_id, scope }) => {
       const job = this.find(job_id);
       return job === null ? [] : [{ ...job, selection: JSON.parse(scope) as RecordSelection }];
     });
@@ -150,7 +150,7 @@ export class JobTable extends Store<Writes> {
 
   /** Records that were just made belong to the open jobs that asked for their kind of everything. */
   adopt(product_ids: readonly number[]): void {
-    for (const { job_id, scope } of this.#open.all()) {
+    for (const { job_id, scope } of this.#open()) {
       const selection = JSON.parse(scope) as RecordSelection;
       if (selection.product_ids !== null) continue;
       this.#growBy(job_id, sum(selection.kinds.map((kind) => this.#ties.tieNew({ ...kind, job_id }, product_ids))));
@@ -159,14 +159,14 @@ export class JobTable extends Store<Writes> {
 
   /** The job has asked for a product's dates, and they were answered as not on sale before its own read said otherwise: it waits for them. */
   rejoinOffSale(product_id: number, job_id: number): void {
-    const { kinds } = JSON.parse(this.#scope.get({ job_id }) ?? '{"kinds":[]}') as RecordSelection;
+    const { kinds } = JSON.parse(this.#scope({ job_id }) ?? '{"kinds":[]}') as RecordSelection;
     const dates = kinds.filter(({ resource }) => resource === 'availability');
     this.#growBy(job_id, sum(dates.map((kind) => this.#ties.tieOffSale({ ...kind, product_id, job_id }))));
   }
 
   /** Removes a record that has failed for good from the job, which goes on without it. */
   giveUp(key: RecordKey, job_id: number): void {
-    if (this.#ties.untie(key, job_id)) this.#countFailed.run({ job_id });
+    if (this.#ties.untie(key, job_id)) this.#countFailed({ job_id });
   }
 
   /** The job counts a record no more: the service has its product no longer, or another record of the job answers for it. */
@@ -181,16 +181,16 @@ export class JobTable extends Store<Writes> {
 
   /** Returns whether any job is unfinished. */
   isAnyOpen(): boolean {
-    return this.#open.all().length > 0;
+    return this.#open().length > 0;
   }
 
   /** Ends the jobs that have no record left; returns how many. */
   finish(at: Instant): number {
-    return this.#finish.run({ at }).changes;
+    return this.#finish({ at });
   }
 
   #growBy(job_id: number, records: number): void {
-    this.#grow.run({ job_id, records });
+    this.#grow({ job_id, records });
   }
 }
 
@@ -240,30 +240,30 @@ class JobTies extends Store<Writes> {
   );
 
   tie(tied: Tied, product_ids: readonly number[] | null): number {
-    if (product_ids === null) return this.#all.run(tied).changes;
-    return this.#some.run({ ...tied, ids: JSON.stringify(product_ids) }).changes;
+    if (product_ids === null) return this.#all(tied);
+    return this.#some({ ...tied, ids: JSON.stringify(product_ids) });
   }
 
   tieUnread(tied: Unread, product_ids: readonly number[] | null): number {
-    if (product_ids === null) return this.#allUnread.run(tied).changes;
-    return this.#someUnread.run({ ...tied, ids: JSON.stringify(product_ids) }).changes;
+    if (product_ids === null) return this.#allUnread(tied);
+    return this.#someUnread({ ...tied, ids: JSON.stringify(product_ids) });
   }
 
   tieNew(tied: KindKey & OfJob, product_ids: readonly number[]): number {
-    return this.#new.run({ ...tied, ids: JSON.stringify(product_ids) }).changes;
+    return this.#new({ ...tied, ids: JSON.stringify(product_ids) });
   }
 
   tieOne(awaited: Awaited): number {
-    return this.#one.run(awaited).changes;
+    return this.#one(awaited);
   }
 
   tieOffSale(tied: RecordKey & OfJob): number {
-    return this.#offSale.run(tied).changes;
+    return this.#offSale(tied);
   }
 
   /** Returns false where another job has taken the record since its read began. */
   untie(key: RecordKey, job_id: number): boolean {
-    return this.#untie.run({ ...key, job_id }).changes > 0;
+    return this.#untie({ ...key, job_id }) > 0;
   }
 }
 

@@ -17,7 +17,7 @@ const nothing = { answered_at: null, refused_at: null, not_offered_at: null, ask
 
 /** Optional paths that the service has. */
 export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #one = this.db.rows(byKey('_offer', ['path'], facts));
+  readonly #one = this.db.row(byKey('_offer', ['path'], facts));
   readonly #missing = this.db.rows(() =>
     query
       .selectFrom('_offer')
@@ -28,7 +28,7 @@ export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
   );
 
   find(path: OptionalPath) {
-    return this.#one.get({ path }) ?? nothing;
+    return this.#one({ path }) ?? nothing;
   }
 
   /** Returns whether records of the path exist: it is not refused, or the key could read it before. */
@@ -44,7 +44,7 @@ export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns those that are not offered, by name. */
   missing(): (NotOffered & { readonly answered_at: number | null })[] {
-    return this.#missing.all();
+    return this.#missing();
   }
 }
 
@@ -54,25 +54,25 @@ export class OfferTable extends OfferReads<Writes> {
 
   /** Records an answer that shows that the path exists. */
   answered(path: OptionalPath, at: Instant): void {
-    this.#put.run({ path, ...nothing, answered_at: at });
+    this.#put({ path, ...nothing, answered_at: at });
   }
 
   /** It was refused, which decides nothing yet. */
   refused(path: OptionalPath, at: Instant): void {
     const known = this.find(path);
-    this.#put.run({ path, ...known, refused_at: known.refused_at ?? at });
+    this.#put({ path, ...known, refused_at: known.refused_at ?? at });
   }
 
   /** It counts as not offered, as of now; returns whether that is new. */
   notOffered(path: OptionalPath, at: Instant, refusal: RefusalOf): boolean {
     const { answered_at, refused_at, not_offered_at } = this.find(path);
     const since = { refused_at: refused_at ?? at, not_offered_at: not_offered_at ?? at };
-    this.#put.run({ path, answered_at, ...since, asked_at: at, refusal });
+    this.#put({ path, answered_at, ...since, asked_at: at, refusal });
     return not_offered_at === null;
   }
 
   /** Nothing is known of it: the configuration does not ask for it any more. */
   forget(path: OptionalPath): void {
-    this.#forget.run({ path });
+    this.#forget({ path });
   }
 }

@@ -79,17 +79,17 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('due_at')
       .limit(limit),
   );
-  readonly #next = this.db.values(nextOfAll);
-  readonly #nextOfJob = this.db.values(({ job_id }: Bound<{ job_id: number }>) =>
+  readonly #next = this.db.value(nextOfAll);
+  readonly #nextOfJob = this.db.value(({ job_id }: Bound<{ job_id: number }>) =>
     query
       .selectFrom('_record')
       .select(({ fn }) => fn.min('due_at').as('at'))
       .where('job_id', '=', job_id),
   );
-  readonly #one = this.db.rows((bound: Bound<RecordKey>) =>
+  readonly #one = this.db.row((bound: Bound<RecordKey>) =>
     query.selectFrom('_record').select(facts).where(isRecord(bound)),
   );
-  readonly #times = this.db.values((bound: Bound<RecordKey>) =>
+  readonly #times = this.db.value((bound: Bound<RecordKey>) =>
     query.selectFrom('_record').select('times').where(isRecord(bound)),
   );
   readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
@@ -161,7 +161,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('r.part')
       .limit(limit),
   );
-  readonly #fill = this.db.rows(() =>
+  readonly #fill = this.db.row(() =>
     query
       .selectFrom('_record')
       .select(({ fn }) => [
@@ -170,7 +170,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
         fn.countAll<number>().filterWhere('failures', '>', 0).as('failing'),
       ]),
   );
-  readonly #announced = this.db.values(() =>
+  readonly #announced = this.db.value(() =>
     query
       .selectFrom('_record as r')
       .leftJoin('_product as p', (join) =>
@@ -180,7 +180,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .where('r.resource', '=', 'product_detail')
       .where('p.product_id', 'is', null),
   );
-  readonly #unread = this.db.values(() =>
+  readonly #unread = this.db.value(() =>
     query
       .selectFrom('_record')
       .select('product_id')
@@ -192,7 +192,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .limit(1),
   );
   // A list whose answers cannot be used is not excused: without it nobody knows what there is.
-  readonly #unusable = this.db.values(() =>
+  readonly #unusable = this.db.value(() =>
     query
       .selectFrom('_record')
       .select('product_id')
@@ -202,7 +202,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .where(({ eb, or }) => or([eb('failure', 'like', 'wrong-shape:%'), eb('failure', 'like', 'same-page:%')]))
       .limit(1),
   );
-  readonly #dated = this.db.rows(() =>
+  readonly #dated = this.db.row(() =>
     query
       .selectFrom('_record as r')
       .innerJoin('_product as p', 'p.product_id', 'r.product_id')
@@ -233,43 +233,43 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
    * ones that confirm a closure first.
    */
   due(now: Instant, entry: LaneEntry, limit: number): RecordFacts[] {
-    if (entry === 'triggered') return this.#dueTriggered.all({ now, lane: laneIndex('notification'), limit });
+    if (entry === 'triggered') return this.#dueTriggered({ now, lane: laneIndex('notification'), limit });
     const rows = entry === 'notification' ? this.#dueUntriggered : this.#due;
-    return rows.all({ now, lane: laneIndex(entry), limit });
+    return rows({ now, lane: laneIndex(entry), limit });
   }
 
   /** Returns the same for one job, in all lanes. */
   dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[] {
-    return this.#dueOfJob.all({ now, job_id, limit });
+    return this.#dueOfJob({ now, job_id, limit });
   }
 
   /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null {
-    return (job_id === null ? this.#next.get() : this.#nextOfJob.get({ job_id })) ?? null;
+    return (job_id === null ? this.#next() : this.#nextOfJob({ job_id })) ?? null;
   }
 
   find(key: RecordKey): RecordFacts | null {
-    return this.#one.get(key) ?? null;
+    return this.#one(key) ?? null;
   }
 
   /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
   times(key: RecordKey): number | null {
-    return this.#times.get(key) ?? null;
+    return this.#times(key) ?? null;
   }
 
   /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
   waiting(product_id: number): WaitingRecord[] {
-    return this.#waiting.all({ product_id });
+    return this.#waiting({ product_id });
   }
 
   /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
   productsAfter(product_id: number, limit: number): number[] {
-    return this.#products.all({ product_id, limit });
+    return this.#products({ product_id, limit });
   }
 
   /** Returns everything that is known of a product's records, for people. */
   ofProduct(product_id: number): RecordDetail[] {
-    return this.#ofProduct.all({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) }));
+    return this.#ofProduct({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) }));
   }
 
   /**
@@ -278,32 +278,32 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
    */
   adaptiveAfter(cursor: RecordKey | null, limit: number): AdaptiveRecord[] {
     const { product_id, edition, part } = cursor ?? { product_id: -1, edition: '', part: 0 };
-    return this.#adaptive.all({ product_id, edition, part, limit });
+    return this.#adaptive({ product_id, edition, part, limit });
   }
 
   fill(): FillState {
-    return this.#fill.get() ?? { records: 0, never_fetched: 0, failing: 0 };
+    return this.#fill() ?? { records: 0, never_fetched: 0, failing: 0 };
   }
 
   /** Returns the number of products that have their own read and are not shown: announced, or included by configuration. */
   countAnnounced(): number {
-    return this.#announced.get() ?? 0;
+    return this.#announced() ?? 0;
   }
 
   /** Returns whether a record, neither refused nor in quarantine, was never fetched, or a product list cannot be used. */
   isAnyUnread(): boolean {
-    return this.#unread.get() !== undefined || this.#unusable.get() !== undefined;
+    return this.#unread() !== undefined || this.#unusable() !== undefined;
   }
 
   /** Returns whether products are on sale, and all of their dates were answered, and none can be bought. */
   isAllEmpty(): boolean {
-    const { windows, shown } = this.#dated.get() ?? { windows: 0, shown: 0 };
+    const { windows, shown } = this.#dated() ?? { windows: 0, shown: 0 };
     return windows > 0 && shown === 0;
   }
 
   /** Returns records that a wrong clock has read, or made due: at instants that have not come, cannot be planned for, or are too long ago. */
   beyond(now: Instant): RecordKey[] {
-    return this.#beyond.all({
+    return this.#beyond({
       fetched_after: instant(now + futureToleranceMs),
       fetched_before: instant(earliestMs),
       due_after: instant(now + longestAheadMs),

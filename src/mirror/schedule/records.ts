@@ -73,7 +73,7 @@ export class RecordTable extends RecordReads<Writes> {
     insertUnread(templates, sql`(select 0 as product_id)`),
   );
   readonly #createRead = this.db.change(insertRead);
-  readonly #madeFor = this.db.values(() => query.selectFrom('_budget').select('made_for'));
+  readonly #madeFor = this.db.value(() => query.selectFrom('_budget').select('made_for'));
   readonly #noteMadeFor = this.db.change(setBy('_budget', [], ['made_for']));
   readonly #drop = this.db.change((bound: Bound<RecordKey>) => query.deleteFrom('_record').where(isRecord(bound)));
   readonly #dropOthers = this.db.change(({ templates }: Bound<Templates>) =>
@@ -175,55 +175,55 @@ export class RecordTable extends RecordReads<Writes> {
   /** Makes what is missing for these products; what exists stays as it is. */
   create(templates: readonly RecordKind[], product_ids: readonly number[]): void {
     this.#generation += 1;
-    this.#create.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids) });
+    this.#create({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids) });
   }
 
   /** Makes records of what was read at `fetched_at` as part of something else, for products that have none. */
   createRead(templates: readonly RecordKind[], product_ids: readonly number[], read: CreatedRead): void {
-    this.#createRead.run({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids), ...read });
+    this.#createRead({ templates: JSON.stringify(templates), ids: JSON.stringify(product_ids), ...read });
   }
 
   createWalk(template: RecordKind): void {
     this.#generation += 1;
-    this.#createList.run({ templates: JSON.stringify([template]) });
+    this.#createList({ templates: JSON.stringify([template]) });
     this.#currencies.followWalks();
   }
 
   /** Returns for which kinds all products have their records, as it was noted; null: that has to be seen to. */
   madeFor(): string | null {
-    return this.#madeFor.get() ?? null;
+    return this.#madeFor() ?? null;
   }
 
   noteMadeFor(made_for: string | null): void {
-    this.#noteMadeFor.run({ made_for });
+    this.#noteMadeFor({ made_for });
   }
 
   /** Drops a record that nobody waits for. */
   drop(key: RecordKey): void {
-    this.#drop.run(key);
+    this.#drop(key);
   }
 
   /** Drops the records of kinds that the configuration no longer asks for. */
   dropOthers(templates: readonly RecordKind[]): void {
-    this.#dropOthers.run({ templates: JSON.stringify(templates) });
+    this.#dropOthers({ templates: JSON.stringify(templates) });
     this.#currencies.followWalks();
   }
 
   /** Drops every record of a resource, out of its jobs too: the service does not have it. */
   dropResource(resource: Resource): void {
-    this.#takeOutOfJobs.run({ resource });
-    this.#dropResource.run({ resource });
+    this.#takeOutOfJobs({ resource });
+    this.#dropResource({ resource });
     this.noteMadeFor(null);
   }
 
   /** Drops the records of a product that nothing is shown of. */
   dropProduct(product_id: number): void {
-    this.#dropProduct.run({ product_id });
+    this.#dropProduct({ product_id });
   }
 
   /** Drops a product's windows that lie beyond `last_part`. */
   dropBeyond(product_id: number, last_part: number): void {
-    this.#dropBeyond.run({ product_id, last_part });
+    this.#dropBeyond({ product_id, last_part });
   }
 
   /**
@@ -236,16 +236,14 @@ export class RecordTable extends RecordReads<Writes> {
     let brought = 0;
     for (const kind of kinds) {
       const bound = { ...kind, at, reason, lane: laneIndex(laneOf(kind, reason)) };
-      const { changes } =
-        product_ids === null ? this.#bringForward.run(bound) : this.#bringForwardSome.run({ ...bound, ids });
-      brought += changes;
+      brought += product_ids === null ? this.#bringForward(bound) : this.#bringForwardSome({ ...bound, ids });
     }
     return brought;
   }
 
   /** The product's own read says that it is on sale: dates that were answered as not on sale are due. `since_at`: the two disagree from then on; null: they did before. */
   askOffSale(product_id: number, at: Instant, since_at: Instant | null): number {
-    const { changes } = this.#askOffSale.run({ product_id, at, since_at, lane: laneIndex('notification') });
+    const changes = this.#askOffSale({ product_id, at, since_at, lane: laneIndex('notification') });
     if (changes > 0) this.#generation += 1;
     return changes;
   }
@@ -253,7 +251,7 @@ export class RecordTable extends RecordReads<Writes> {
   /** Notifications received at `at` name these products: all of them is due, each record at most once a minute. */
   notify(product_ids: readonly number[], at: Instant, now: Instant): number {
     this.#generation += 1;
-    return this.#notify.run({ ids: JSON.stringify(product_ids), at, now, lane: laneIndex('notification') }).changes;
+    return this.#notify({ ids: JSON.stringify(product_ids), at, now, lane: laneIndex('notification') });
   }
 
   /**
@@ -261,30 +259,30 @@ export class RecordTable extends RecordReads<Writes> {
    * leave quarantine, so that a stray failure of that retry costs minutes.
    */
   retryOfProduct(product_id: number, at: Instant): number {
-    const { changes } = this.#retryOfProduct.run({ product_id, at });
+    const changes = this.#retryOfProduct({ product_id, at });
     if (changes > 0) this.#generation += 1;
     return changes;
   }
 
   setDue(key: RecordKey, due: Due): void {
     this.#generation += 1;
-    this.#setDue.run({ ...key, ...planned(key, due) });
+    this.#setDue({ ...key, ...planned(key, due) });
   }
 
   /** Lets every record of a resource wait until an instant. */
   postpone(resource: Resource, until: Instant): void {
-    this.#postpone.run({ resource, until });
+    this.#postpone({ resource, until });
   }
 
   reschedule(key: RecordKey, due: Due, stale_at: Instant): void {
-    this.#reschedule.run({ ...key, ...planned(key, due), stale_at });
+    this.#reschedule({ ...key, ...planned(key, due), stale_at });
   }
 
   /** A request sent at `called_at` was answered and stored. The record leaves its job, unless that was requested later. */
   fetched(key: RecordFacts, { due, changed, volatility, ...read }: FetchedRead): void {
     const { shape, exposure } = volatility ?? { shape: null, exposure: null };
     const { called_at = read.sent_at } = read;
-    this.#fetched.run({
+    this.#fetched({
       ...key,
       ...read,
       called_at,
@@ -298,7 +296,7 @@ export class RecordTable extends RecordReads<Writes> {
 
   /** Records that a failed order shows a change since the last read, and the updated estimate. */
   told(key: RecordKey, told_at: Instant, { shape, exposure }: Volatility): void {
-    this.#told.run({ ...key, told_at, shape, exposure });
+    this.#told({ ...key, told_at, shape, exposure });
   }
 
   /**
@@ -306,7 +304,7 @@ export class RecordTable extends RecordReads<Writes> {
    * it.
    */
   failed(key: RecordFacts, { at, text, due }: { at: Instant; text: string; due: Due }): void {
-    this.#failed.run({ ...key, at, text, ...planned(key, due) });
+    this.#failed({ ...key, at, text, ...planned(key, due) });
   }
 
   /**
@@ -314,22 +312,22 @@ export class RecordTable extends RecordReads<Writes> {
    * leaves out rows that it counts.
    */
   astray(key: RecordKey, at: Instant): void {
-    this.#astray.run({ ...key, at });
+    this.#astray({ ...key, at });
   }
 
   /** The service has neither these dates nor their product, since `at` unless it was answered as off sale before. */
   missing(key: RecordKey, at: Instant): void {
-    this.#missing.run({ ...key, at });
+    this.#missing({ ...key, at });
   }
 
   /** The next answer is decoded and stored, also where it is the one that was stored last. */
   forgetBody(key: RecordKey): void {
-    this.#forgetBody.run(key);
+    this.#forgetBody(key);
   }
 
   /** An answer came, such as a page of a long list: earlier failures are forgotten. */
   progressed(key: RecordKey): void {
-    this.#forgetFailures.run(key);
+    this.#forgetFailures(key);
   }
 }
 

@@ -39,11 +39,11 @@ const columns = ['resource', 'tier', 'target_ms', 'first_part', 'last_part'] as 
 /** Freshness targets, and the `stale_at` values that depend on them. */
 export class TargetTable extends Store<Writes> {
   readonly #all = this.db.rows(() => query.selectFrom('_target').select(columns).orderBy('resource').orderBy('tier'));
-  readonly #ownCadences = this.db.values(() => query.selectFrom('_budget').select('category_cadences'));
+  readonly #ownCadences = this.db.value(() => query.selectFrom('_budget').select('category_cadences'));
   readonly #saveOwnCadences = this.db.change(({ own }: Bound<{ own: string }>) =>
     query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
   );
-  readonly #replannedTo = this.db.values(() => query.selectFrom('_budget').select('replanned_to'));
+  readonly #replannedTo = this.db.value(() => query.selectFrom('_budget').select('replanned_to'));
   readonly #replanned = this.db.change(setBy('_budget', [], ['replanned_to']));
   readonly #clear = this.db.change(() => query.deleteFrom('_target'));
   readonly #drop = this.db.change(dropBy('_target', ['resource']));
@@ -68,20 +68,19 @@ export class TargetTable extends Store<Writes> {
   write({ cadence, extent, categories, of }: FreshnessTargets, daysPerRequest: number): boolean {
     const wanted = targets(cadence, extent.resources, daysPerRequest);
     const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
-    if (JSON.stringify(this.#all.all()) === JSON.stringify(wanted) && (this.#ownCadences.get() ?? '[]') === own)
-      return false;
-    this.#saveOwnCadences.run({ own });
-    this.#clear.run();
-    for (const target of wanted) this.#add.run(target);
-    this.#updateDetails.run();
-    for (const { resource, move } of this.#lists) move.run({ every: cadence[resource] });
+    if (JSON.stringify(this.#all()) === JSON.stringify(wanted) && (this.#ownCadences() ?? '[]') === own) return false;
+    this.#saveOwnCadences({ own });
+    this.#clear();
+    for (const target of wanted) this.#add(target);
+    this.#updateDetails();
+    for (const { resource, move } of this.#lists) move({ every: cadence[resource] });
     this.moveStaleAt(cadence, null);
     return true;
   }
 
   /** Returns up to which product the records are planned by the current targets; null if all are. */
   replannedTo(): number | null {
-    return this.#replannedTo.get() ?? null;
+    return this.#replannedTo() ?? null;
   }
 
   /** Marks all records as not yet planned by the current targets. */
@@ -90,13 +89,13 @@ export class TargetTable extends Store<Writes> {
   }
 
   replanned(replanned_to: number | null): void {
-    this.#replanned.run({ replanned_to });
+    this.#replanned({ replanned_to });
   }
 
   /** Drops the freshness target of a resource. */
   drop(resource: Resource): void {
-    this.#drop.run({ resource });
-    this.#updateDetails.run();
+    this.#drop({ resource });
+    this.#updateDetails();
   }
 
   /** Moves `stale_at` of rows whose cadence depends on the product, for one product or (null) for all. */
@@ -106,8 +105,8 @@ export class TargetTable extends Store<Writes> {
       const dynamic = isDynamic(resource) ? cadence.dynamic_pricing[resource] : own;
       const covered = isCovered(resource) ? cadence.covered[resource] : own;
       const cases = { own, dynamic, covered };
-      if (product_id === null) all.run({ ...cases, product_id: 0 });
-      else one.run({ ...cases, product_id });
+      if (product_id === null) all({ ...cases, product_id: 0 });
+      else one({ ...cases, product_id });
     }
   }
 }

@@ -44,7 +44,7 @@ type Advance = WalkKey & PageCounts & { next_page: number; repeated: number };
 
 /** Walks over paged lists, one page at a time. */
 export class WalkTable extends Store<Writes> {
-  readonly #one = this.db.rows(byKey('_walk', ['resource', 'edition'], state));
+  readonly #one = this.db.row(byKey('_walk', ['resource', 'edition'], state));
   readonly #begin = this.db.change(
     ({ resource, edition, started_at, attempt }: Bound<WalkKey & { started_at: Instant; attempt: number }>) =>
       query
@@ -89,13 +89,13 @@ export class WalkTable extends Store<Writes> {
   );
 
   find(key: WalkKey): WalkState | null {
-    return this.#one.get(key) ?? null;
+    return this.#one(key) ?? null;
   }
 
   /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
   begin(key: WalkKey, started_at: Instant, attempt: number): WalkState {
-    if (attempt === 1) this.#forgetPages.run(key);
-    this.#begin.run({ ...key, started_at, attempt });
+    if (attempt === 1) this.#forgetPages(key);
+    this.#begin({ ...key, started_at, attempt });
     return this.find(key) as WalkState;
   }
 
@@ -107,7 +107,7 @@ export class WalkTable extends Store<Writes> {
     const known = pages.find((each) => each.page === next_page)?.ids ?? [];
     this.#put({ ...key, attempt, page: next_page, ids: [...known, ...fresh] });
     const repeated = ids.length - fresh.length;
-    this.#advance.run({ ...key, ...page, next_page: next_page + 1, repeated });
+    this.#advance({ ...key, ...page, next_page: next_page + 1, repeated });
     return repeated;
   }
 
@@ -149,17 +149,17 @@ export class WalkTable extends Store<Writes> {
 
   /** Returns the pages of a walk, those of its newest attempt first. */
   #of(key: WalkKey): WalkPage[] {
-    return this.#pages.all(key).map((page) => ({ ...page, ids: JSON.parse(page.ids) as number[] }));
+    return this.#pages(key).map((page) => ({ ...page, ids: JSON.parse(page.ids) as number[] }));
   }
 
   #put(page: WalkPage): void {
-    if (page.ids.length === 0) this.#drop.run(page);
-    else this.#note.run({ ...page, ids: JSON.stringify(page.ids) });
+    if (page.ids.length === 0) this.#drop(page);
+    else this.#note({ ...page, ids: JSON.stringify(page.ids) });
   }
 
   /** Ends the walk. Only a complete one says anything about what is absent. */
   end(key: WalkKey, completed_at: Instant | null): void {
-    this.#finish.run({ ...key, completed_at });
+    this.#finish({ ...key, completed_at });
   }
 }
 
@@ -193,7 +193,7 @@ export class ShortListReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns those that are still walked, the product lists first. */
   all(): (ShortListStatus & { readonly resource: Resource })[] {
-    return this.#all.all().map(({ lists, ...row }) => ({ ...row, settled: isSettled(lists, row.met) ? 1 : 0 }));
+    return this.#all().map(({ lists, ...row }) => ({ ...row, settled: isSettled(lists, row.met) ? 1 : 0 }));
   }
 }
 
@@ -203,24 +203,24 @@ const shortList = [
 
 /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
 export class ShortListTable extends ShortListReads<Writes> {
-  readonly #one = this.db.rows(({ resource, edition }: Bound<WalkKey>) =>
+  readonly #one = this.db.row(({ resource, edition }: Bound<WalkKey>) =>
     query.selectFrom('_short_list').selectAll().where('resource', '=', resource).where('edition', '=', edition),
   );
   readonly #put = this.db.change(upsert('_short_list', ['resource', 'edition'], shortList));
   readonly #end = this.db.change(dropBy('_short_list', ['resource', 'edition']));
 
   find(key: WalkKey): ShortListRow | null {
-    return this.#one.get(key) ?? null;
+    return this.#one(key) ?? null;
   }
 
   /** Notes a short walk that ended at `at`. */
   note(key: WalkKey, list: ShortList & { readonly unusable_example: string | null }, at: Instant): void {
     const since_at = this.find(key)?.since_at ?? at;
-    this.#put.run({ ...list, agreed_at: instant(list.agreed_at), ...key, since_at, walked_at: at });
+    this.#put({ ...list, agreed_at: instant(list.agreed_at), ...key, since_at, walked_at: at });
   }
 
   /** Forgets that a list was short. */
   end(key: WalkKey): void {
-    this.#end.run(key);
+    this.#end(key);
   }
 }

@@ -54,8 +54,8 @@ export class OnSaleTable extends Store<Writes> {
 
   /** Records the hour of `counted_at` and deletes what is older than a week. */
   record({ counted_at, ...counts }: Tables['_on_sale']): void {
-    this.#put.run({ counted_at: instant(counted_at - (counted_at % hourMs)), ...counts });
-    this.#drop.run({ now: counted_at });
+    this.#put({ counted_at: instant(counted_at - (counted_at % hourMs)), ...counts });
+    this.#drop({ now: counted_at });
   }
 }
 
@@ -64,9 +64,9 @@ type NowAndCurrency = Now & { readonly currency: string };
 
 /** Queries about what is on sale now, and what changed in the last hour. */
 export class OnSaleReads extends Store<Reads> {
-  readonly #currency = this.db.values(() => query.selectFrom('_mirror').select('currency'));
+  readonly #currency = this.db.value(() => query.selectFrom('_mirror').select('currency'));
   /** The sum of the view takes four times as long: nearly no window is shut, so the days of those are subtracted. */
-  readonly #available = this.db.values(({ now, currency }: Bound<NowAndCurrency>) =>
+  readonly #available = this.db.value(({ now, currency }: Bound<NowAndCurrency>) =>
     query
       .selectFrom('day')
       .select(({ fn }) => fn.countAll<number>().as('days'))
@@ -75,7 +75,7 @@ export class OnSaleReads extends Store<Reads> {
       .where('from_at', '<=', now)
       .where('until_at', '>', now),
   );
-  readonly #shut = this.db.values(({ now, currency }: Bound<NowAndCurrency>) =>
+  readonly #shut = this.db.value(({ now, currency }: Bound<NowAndCurrency>) =>
     query
       .selectFrom('date_window as w')
       .crossJoin('day as d')
@@ -91,7 +91,7 @@ export class OnSaleReads extends Store<Reads> {
       .where('d.from_at', '<=', now)
       .where('d.until_at', '>', now),
   );
-  readonly #earlier = this.db.rows(({ now }: Bound<Now>) =>
+  readonly #earlier = this.db.row(({ now }: Bound<Now>) =>
     query
       .selectFrom('_on_sale')
       .selectAll()
@@ -100,7 +100,7 @@ export class OnSaleReads extends Store<Reads> {
       .orderBy(sql`abs(counted_at - (${now} - ${sql.lit(weekMs)}))`)
       .limit(1),
   );
-  readonly #products = this.db.values((now: Bound<Now>) =>
+  readonly #products = this.db.value((now: Bound<Now>) =>
     recent(now).select(({ fn }) => fn.count<number>('product_id').distinct().as('products')),
   );
   readonly #kinds = this.db.rows((now: Bound<Now>) =>
@@ -110,13 +110,13 @@ export class OnSaleReads extends Store<Reads> {
       .orderBy('changes', 'desc')
       .orderBy('kind'),
   );
-  readonly #byRate = this.db.values((now: Bound<Now>) =>
+  readonly #byRate = this.db.value((now: Bound<Now>) =>
     recent(now)
       .select(({ fn }) => fn.countAll<number>().as('prices'))
       .where('kind', 'in', ['price_changed', 'prices_changed'])
       .where((of) => sql<boolean>`json_extract(${of.ref('detail')}, '$.by_rate') is not null`),
   );
-  readonly #filled = this.db.values(() => query.selectFrom('_mirror').select('filled_at'));
+  readonly #filled = this.db.value(() => query.selectFrom('_mirror').select('filled_at'));
   readonly #events = this.db.rows((now: Bound<Now>) =>
     recent(now)
       .select(['product_id', 'at', 'kind'])
@@ -126,19 +126,19 @@ export class OnSaleReads extends Store<Reads> {
   );
 
   bookable(now: Instant): BookableDays {
-    const currency = this.#currency.get() ?? null;
+    const currency = this.#currency() ?? null;
     const asked = { now, currency: currency ?? '' };
     return {
       currency,
-      days: (this.#available.get(asked) ?? 0) - (this.#shut.get(asked) ?? 0),
-      earlier: this.#earlier.get({ now }) ?? null,
+      days: (this.#available(asked) ?? 0) - (this.#shut(asked) ?? 0),
+      earlier: this.#earlier({ now }) ?? null,
     };
   }
 
   lastHour(now: Instant): LastHour {
-    const kinds = this.#kinds.all({ now });
-    const filled_at = this.#filled.get() ?? null;
-    const events = this.#events.all({ now });
+    const kinds = this.#kinds({ now });
+    const filled_at = this.#filled() ?? null;
+    const events = this.#events({ now });
     const { added, returned, withdrawn, closed, reopened } = turnoverOf(events, filled_at);
     return {
       turnover: {
@@ -150,9 +150,9 @@ export class OnSaleReads extends Store<Reads> {
         first_filled: events.filter(({ kind, at }) => kind === 'product_added' && at <= (filled_at ?? now)).length,
       },
       changes: kinds.reduce((sum, { changes }) => sum + changes, 0),
-      products: this.#products.get({ now }) ?? 0,
+      products: this.#products({ now }) ?? 0,
       kinds,
-      prices_by_rate: this.#byRate.get({ now }) ?? 0,
+      prices_by_rate: this.#byRate({ now }) ?? 0,
     };
   }
 }

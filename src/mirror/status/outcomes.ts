@@ -22,7 +22,7 @@ export class OutcomeReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** By operation. */
   all(): StoredOutcome[] {
-    return this.#all.all();
+    return this.#all();
   }
 }
 
@@ -30,7 +30,7 @@ type Row = Required<OperationFailure> & { readonly operation: OperationKind };
 
 /** The last result of each operation that can fail in a way that no other table shows. */
 export class OutcomeTable extends OutcomeReads<Writes> {
-  readonly #failing = this.db.values(({ operation }: Bound<{ operation: OperationKind }>) =>
+  readonly #failing = this.db.value(({ operation }: Bound<{ operation: OperationKind }>) =>
     query
       .selectFrom('_outcome')
       .select('failed_at')
@@ -72,7 +72,7 @@ export class OutcomeTable extends OutcomeReads<Writes> {
       .values({ operation, ...works })
       .onConflict((known) => known.column('operation').doUpdateSet(works));
   });
-  readonly #imagesAreBack = this.db.values(({ started_at, now }: Bound<{ started_at: Instant; now: Instant }>) =>
+  readonly #imagesAreBack = this.db.value(({ started_at, now }: Bound<{ started_at: Instant; now: Instant }>) =>
     query
       .selectFrom('_outcome')
       .select('operation')
@@ -94,7 +94,7 @@ export class OutcomeTable extends OutcomeReads<Writes> {
   /** Records a failure in the caller's transaction. `new`: the operation worked until now. */
   failed(operation: OperationKind, { at, affected, detail = null }: OperationFailure): 'new' | 'known' {
     const was = this.#fails(operation);
-    this.#failed.run({ operation, at, affected, detail });
+    this.#failed({ operation, at, affected, detail });
     return was;
   }
 
@@ -104,14 +104,14 @@ export class OutcomeTable extends OutcomeReads<Writes> {
     { at, affected, detail = null, started_at }: OperationFailure & { readonly started_at: Instant },
   ): 'new' | 'known' {
     const was = this.#fails(operation);
-    this.#failedFurther.run({ operation, at, affected, detail, started_at });
+    this.#failedFurther({ operation, at, affected, detail, started_at });
     return was;
   }
 
   /** Records in the caller's transaction that an operation worked. `ended`: it failed until now. */
   worked(operation: OperationKind, at: Instant): 'ended' | 'none' {
     const was = this.#fails(operation);
-    this.#worked.run({ operation, at });
+    this.#worked({ operation, at });
     return was === 'known' ? 'ended' : 'none';
   }
 
@@ -126,11 +126,11 @@ export class OutcomeTable extends OutcomeReads<Writes> {
 
   /** Records that the list has images again if a walk that began at `started_at` met some, and no page without any. */
   imagesAreBack(started_at: Instant, now: Instant): void {
-    if (this.#imagesAreBack.get({ started_at, now }) !== undefined) this.worked('image-list', now);
+    if (this.#imagesAreBack({ started_at, now }) !== undefined) this.worked('image-list', now);
   }
 
   #fails(operation: OperationKind): 'new' | 'known' {
-    return this.#failing.get({ operation }) === undefined ? 'new' : 'known';
+    return this.#failing({ operation }) === undefined ? 'new' : 'known';
   }
 }
 

@@ -95,10 +95,10 @@ const timesUnusable = 2;
 
 /** Reads the status through a read-only connection, as often as it is asked: its statements are kept. */
 export class StatusReads extends Store<Reads> {
-  readonly #itself = this.db.rows(() =>
+  readonly #itself = this.db.row(() =>
     query.selectFrom('mirror_info').select(['contract_version', 'schema_version', 'written_by', 'filled_at']),
   );
-  readonly #products = this.db.rows(() =>
+  readonly #products = this.db.row(() =>
     query
       .selectFrom('_product')
       .select(({ fn }) => [
@@ -108,7 +108,7 @@ export class StatusReads extends Store<Reads> {
       ]),
   );
   readonly #onSale = new OnSaleReads(this.db);
-  readonly #images = this.db.rows(() =>
+  readonly #images = this.db.row(() =>
     query
       .selectFrom('images')
       .select(({ fn }) => [
@@ -117,7 +117,7 @@ export class StatusReads extends Store<Reads> {
       ]),
   );
   readonly #ledger = new ImageLedgerReads(this.db);
-  readonly #records = this.db.rows(() =>
+  readonly #records = this.db.row(() =>
     query.selectFrom('_record').select(({ fn }) => [
       fn.countAll<number>().as('all'),
       fn.countAll<number>().filterWhere('fetched_at', 'is', null).as('never_fetched'),
@@ -176,7 +176,7 @@ export class StatusReads extends Store<Reads> {
   );
   readonly #freshness = this.db.rows(() => query.selectFrom('freshness').selectAll());
   readonly #evidence = new EvidenceReads(this.db);
-  readonly #contradicted = this.db.rows(() =>
+  readonly #contradicted = this.db.row(() =>
     query
       .selectFrom('_product as p')
       .select(({ fn }) => [fn.countAll<number>().as('products'), fn.min<Instant | null>('dates_off_at').as('since')])
@@ -224,20 +224,20 @@ export class StatusReads extends Store<Reads> {
   }
 
   read(now: Instant): MirrorStatus {
-    const itself = this.#itself.get();
+    const itself = this.#itself();
     if (itself === undefined) throw new Error('the mirror has no row about itself');
     const late = this.#ledger.unconfirmed(instant(now - imageUnconfirmedMs));
     const [oldest] = late;
-    const contradicted = this.#contradicted.get();
+    const contradicted = this.#contradicted();
     return {
       path: this.#path,
       file_bytes: statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0,
       wal_bytes: walSizeOf(this.#path),
       ...itself,
-      products: this.#products.get() ?? { visible: 0, sellable: 0, withdrawn: 0 },
+      products: this.#products() ?? { visible: 0, sellable: 0, withdrawn: 0 },
       bookable: this.#onSale.bookable(now),
       last_hour: this.#onSale.lastHour(now),
-      ...(this.#images.get() ?? { images: 0, oldest_image_at: null }),
+      ...(this.#images() ?? { images: 0, oldest_image_at: null }),
       images_unconfirmed:
         oldest === undefined
           ? null
@@ -245,26 +245,26 @@ export class StatusReads extends Store<Reads> {
       unconfirmed_images: late
         .slice(0, 10)
         .map((each) => ({ ...each, hidden_from: instant(each.verified_at + imageLimitMs) })),
-      records: this.#records.get() ?? noRecords,
-      failures: this.#failures.all(),
+      records: this.#records() ?? noRecords,
+      failures: this.#failures(),
       unusable: this.#mostUnusable(),
       unreadable: this.#evidence.unread.members(),
-      freshness: this.#freshness.all(),
+      freshness: this.#freshness(),
       held: this.#evidence.held(),
       contradicted:
         contradicted === undefined || contradicted.since === null
           ? null
           : { products: contradicted.products, since: contradicted.since },
       closures: { ...this.#closures.counts(), mostly_false: isMisuse(this.#closures.decided(100)) ? 1 : 0 },
-      subscriptions: this.#subscriptions
-        .all()
-        .map(({ put_at, failures, failure_kind, not_understood, not_understood_at, ...shown }) => ({
+      subscriptions: this.#subscriptions().map(
+        ({ put_at, failures, failure_kind, not_understood, not_understood_at, ...shown }) => ({
           ...shown,
           broken: isBroken(shown.status, put_at) ? 1 : 0,
           failing: isWorthTelling(failure_kind, failures) ? 1 : 0,
           not_understood_since: not_understood >= notUnderstood.deliveries ? not_understood_at : null,
-        })),
-      gaps: this.#gaps.all(),
+        }),
+      ),
+      gaps: this.#gaps(),
       error_rate: this.#truth.errorRate(),
       truth: this.#truth.outdated(),
       list_signal: this.#signal(),
@@ -277,9 +277,9 @@ export class StatusReads extends Store<Reads> {
   }
 
   #mostUnusable(): UnusableAnswers | null {
-    const found = this.#unusable.all({ times: timesUnusable });
+    const found = this.#unusable({ times: timesUnusable });
     if (!found.some(({ failure }) => isUnusable(failure))) return null;
-    return mostUnusable(found, new Map(this.#byResource.all().map(({ resource, records }) => [resource, records])));
+    return mostUnusable(found, new Map(this.#byResource().map(({ resource, records }) => [resource, records])));
   }
 }
 
@@ -339,7 +339,7 @@ export class TruthReads extends Store<Reads> {
   );
 
   errorRate(): ErrorRate {
-    const by_tier = this.#ofTiers.all().toSorted((a, b) => tiers.indexOf(a.tier) - tiers.indexOf(b.tier));
+    const by_tier = this.#ofTiers().toSorted((a, b) => tiers.indexOf(a.tier) - tiers.indexOf(b.tier));
     const rated = <Row extends ReportCounts>(row: Row) => ({ ...row, rate: errorRate(row) });
     const total = (name: keyof ReportCounts | 'unknown' | 'unanswered') =>
       by_tier.reduce((sum, row) => sum + row[name], 0);
@@ -354,12 +354,12 @@ export class TruthReads extends Store<Reads> {
       unknown: total('unknown'),
       unanswered: total('unanswered'),
       by_tier: by_tier.map(({ unknown: _, unanswered: __, ...row }) => rated(row)),
-      worst: this.#worst.all().map(rated),
+      worst: this.#worst().map(rated),
     };
   }
 
   outdated(): Truth {
-    const audits = this.#audits.all();
+    const audits = this.#audits();
     const of = (tier: Tier | 'all') => audits.filter((each) => each.tier === tier);
     const last = audits.at(-1);
     return {

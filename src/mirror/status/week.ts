@@ -19,7 +19,7 @@ const worstAtMost = 10;
 
 /** The facts of the report on a week, from the file as a storefront has it. */
 export class WeekReads extends Store<Reads> {
-  readonly #itself = this.db.rows(() =>
+  readonly #itself = this.db.row(() =>
     query.selectFrom('_mirror').select((of) => [
       'written_by',
       'filled_at',
@@ -49,7 +49,7 @@ export class WeekReads extends Store<Reads> {
       .orderBy('c.seq'),
   );
   /** In the primary currency. */
-  readonly #prices = this.db.rows<Span, PriceChange>(({ from, to }: Bound<Span>) =>
+  readonly #prices = this.db.each<Span, PriceChange>(({ from, to }: Bound<Span>) =>
     query
       .selectFrom(['_change as c', '_mirror as m'])
       .select(['c.product_id', 'c.date'])
@@ -66,7 +66,7 @@ export class WeekReads extends Store<Reads> {
       .orderBy('c.date')
       .orderBy('c.seq'),
   );
-  readonly #title = this.db.values(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly #title = this.db.value(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_product as p')
       .select((of) => titleOf(of.ref('p.product_id')).as('title'))
@@ -74,7 +74,7 @@ export class WeekReads extends Store<Reads> {
   );
   readonly #ledger = new ImageLedgerReads(this.db);
   readonly #truth = new TruthReads(this.db);
-  readonly #checkout = this.db.rows<Days, CheckoutCounts>((days: Bound<Days>) =>
+  readonly #checkout = this.db.row<Days, CheckoutCounts>((days: Bound<Days>) =>
     countsIn(days).select(({ fn, lit }) =>
       countNames.map((name) => fn.coalesce(fn.sum<number>(`c.${name}`), lit(0)).as(name)),
     ),
@@ -109,23 +109,23 @@ export class WeekReads extends Store<Reads> {
       .orderBy('orders', 'desc')
       .orderBy('p.product_id'),
   );
-  readonly #selling = this.db.rows(() =>
+  readonly #selling = this.db.row(() =>
     working.select('subscription_id').where('type', '=', 'products_i_sell').limit(1),
   );
 
   /** Reads a week, all of one moment. */
   read(week: Span, now: Instant): WeekFacts {
     return this.db.snapshot(() => {
-      const itself = this.#itself.get();
+      const itself = this.#itself();
       if (itself === undefined) throw new Error('the mirror has no row about itself');
-      const prices = priceMovesOf(this.#prices.iterate(week));
+      const prices = priceMovesOf(this.#prices(week));
       const moved = [...prices.products.biggest, ...prices.dates.biggest];
       const days = daysOf(week.from, week.to);
-      const checkout = this.#checkout.get(days);
+      const checkout = this.#checkout(days);
       if (checkout === undefined) throw new Error('a sum of no rows is a row');
       return {
         ...itself,
-        events: this.#events.all(week),
+        events: this.#events(week),
         prices,
         titles: new Map(moved.map(({ product_id }) => [product_id, this.#titleOf(product_id)])),
         takedowns: takedowns(this.db, week.from),
@@ -140,15 +140,15 @@ export class WeekReads extends Store<Reads> {
           })),
         truth: this.#truth.outdated(),
         checkout,
-        worst: this.#worst.all(days),
-        bare_sales: this.#bare.all(days),
-        covers_sales: this.#selling.get() === undefined ? 0 : 1,
+        worst: this.#worst(days),
+        bare_sales: this.#bare(days),
+        covers_sales: this.#selling() === undefined ? 0 : 1,
       };
     });
   }
 
   #titleOf(product_id: number): string | null {
-    return this.#title.get({ product_id }) ?? null;
+    return this.#title({ product_id }) ?? null;
   }
 }
 
