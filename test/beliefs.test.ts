@@ -402,7 +402,9 @@ const beliefs: readonly Belief[] = [
         sandbox.setSending('all', 'all');
         await test.live(hour);
         expect(
-          test.harness.daemon.mirror.push.gaps.gaps(10).filter(({ subscription_id }) => subscription_id === null),
+          test.harness.daemon.mirror.push.gaps
+            .gaps({ limit: 10 })
+            .filter(({ subscription_id }) => subscription_id === null),
         ).toHaveLength(gaps);
         const [{ text } = { text: '' }] = test.query<{ text: string }>(
           `SELECT json_extract(document, '$.description') AS text FROM products WHERE product_id = ${id}`,

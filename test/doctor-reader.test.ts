@@ -251,7 +251,7 @@ describe('doctor --reader', () => {
   it('names who holds an old snapshot while the log grows', needs('python3'), async () => {
     using harness = stopped();
     using mirror = openMirror(testMirrorOptions(harness.root));
-    mirror.transaction(() => mirror.noteDelivery(1));
+    mirror.transaction(() => mirror.noteDelivery({ last_delivery_id: 1 }));
     const hold = `import sqlite3, sys
 db = sqlite3.connect("file:${harness.path}?mode=ro", uri=True)
 db.execute("BEGIN"); db.execute("SELECT * FROM mirror_info").fetchall(); print("holding", flush=True); sys.stdin.read()`;

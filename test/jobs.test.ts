@@ -132,7 +132,9 @@ const effects: readonly Effect[] = [
     at: '13:00:00',
     cause: (world) => {
       const { mirror } = world.daemon;
-      mirror.transaction(() => mirror.catalogue.categories.countSale(anyProduct(world), 5, noon));
+      mirror.transaction(() =>
+        mirror.catalogue.categories.countSale({ product_id: anyProduct(world), sold: 5, sold_at: noon }),
+      );
     },
     seen: ({ ask }) => ask('mirror', "SELECT count(*) FROM _product WHERE category = 'top'") > 0,
   },

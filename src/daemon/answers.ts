@@ -57,9 +57,9 @@ function productView(
   if (explanation === null) return null;
   return {
     explanation,
-    days: shown.days(product_id, explanation.today, datesAtMost),
-    images: shown.images(product_id),
-    changes: feed.newestOf(product_id, listedAtMost),
+    days: shown.days({ product_id, from: explanation.today, limit: datesAtMost }),
+    images: shown.images({ product_id }),
+    changes: feed.newestOf({ product_id, limit: listedAtMost }),
   };
 }
 
@@ -174,7 +174,7 @@ export function answersOf(
       'GET /v1/status': status.shown,
       'GET /v1/conditions': async ({ query: { from } }) => ({
         conditions: (await status.shown()).conditions,
-        periods: inbox.conditions.flips(instant(from)),
+        periods: inbox.conditions.flips({ from: instant(from) }),
       }),
       'POST /v1/conditions/{code}/acknowledge': async ({ path: { code }, body: { because } }) => {
         const facts = await status.shown();
@@ -286,9 +286,11 @@ function pageMemory(
   const titleOf = ({ product_id }: FeedChange) => mirror.catalogue.products.shown(product_id)?.title ?? null;
   return {
     started_at,
-    conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips(from) } : null,
+    conditions: received ? { watched_since: conditions.watchedSince(), periods: conditions.flips({ from }) } : null,
     resyncs: mirrored ? mirror.schedule.jobs.unfinished() : [],
-    changes: mirrored ? feed.newest(listedAtMost).map((change) => ({ ...change, title: titleOf(change) })) : [],
+    changes: mirrored
+      ? feed.newest({ limit: listedAtMost }).map((change) => ({ ...change, title: titleOf(change) }))
+      : [],
     deliveries: received ? deliveries.list({ since: null, state: null, limit: listedAtMost }) : [],
   };
 }

@@ -56,10 +56,10 @@ function prune({ mirror, inbox, sync, config }: Daemon): void {
     const before = ago(config.retention.changes);
     mirror.changes.prune(before, config.retention.changes_bytes);
     pruneCounts(mirror, before);
-    mirror.audits.prune(ago(auditMemoryMs));
-    mirror.schedule.interest.prune(ago(interestMemoryMs));
+    mirror.audits.prune({ before: ago(auditMemoryMs) });
+    mirror.schedule.interest.prune({ before: ago(interestMemoryMs) });
     mirror.catalogue.images.prune(before);
-    mirror.push.closures.prune(before);
+    mirror.push.closures.prune({ before });
     mirror.rows.prune(now);
   });
   inbox.deliveries.prune(ago(config.retention.deliveries));

@@ -98,6 +98,6 @@ export async function openMirroring(
 function forgetUnasked(mirror: Mirror, { paths, subscription_reads }: Config['service']['profile']): void {
   const asked = { ...paths, subscription: subscription_reads ? paths.subscription : null };
   mirror.transaction(() => {
-    for (const path of optionalPaths) if (asked[path] === null) mirror.schedule.offers.forget(path);
+    for (const path of optionalPaths) if (asked[path] === null) mirror.schedule.offers.forget({ path });
   });
 }

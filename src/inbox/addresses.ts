@@ -101,18 +101,18 @@ export class CallbackAddresses extends KnownAddresses {
 
   /** Returns the newest epoch, announced or not; creates the first one. */
   current(subscription_id: string, now: Instant): number {
-    const found = this.#epochs.newest(subscription_id);
+    const found = this.#epochs.newest({ subscription_id });
     if (found !== undefined) return found.epoch;
-    this.#change(() => this.#epochs.add(subscription_id, 1, now));
+    this.#change(() => this.#epochs.add({ subscription_id, epoch: 1, begun_at: now }));
     return 1;
   }
 
   /** Returns a new epoch, accepted from now on. If the newest one was not announced yet, returns that instead. */
   begin(subscription_id: string, now: Instant): number {
-    const last = this.#epochs.newest(subscription_id);
+    const last = this.#epochs.newest({ subscription_id });
     if (last !== undefined && last.announced_at === null) return last.epoch;
     const epoch = (last?.epoch ?? 0) + 1;
-    this.#change(() => this.#epochs.add(subscription_id, epoch, now));
+    this.#change(() => this.#epochs.add({ subscription_id, epoch, begun_at: now }));
     return epoch;
   }
 
@@ -122,9 +122,9 @@ export class CallbackAddresses extends KnownAddresses {
    */
   announced(subscription_id: string, epoch: number, now: Instant, grace_ms: number): void {
     this.#change(() => {
-      this.#epochs.announced(subscription_id, epoch, now);
-      this.#epochs.endOlder(subscription_id, epoch, instant(now + grace_ms));
-      this.#epochs.forgetDropped(subscription_id, now);
+      this.#epochs.announced({ subscription_id, epoch, at: now });
+      this.#epochs.endOlder({ subscription_id, epoch, until: instant(now + grace_ms) });
+      this.#epochs.forgetDropped({ subscription_id, now });
     });
   }
 

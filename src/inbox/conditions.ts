@@ -14,8 +14,10 @@ interface Shown {
 
 /** The periods of conditions, kept for 90 days. They survive a mirror that is repaired or filled from scratch. */
 export class ConditionPeriods extends Store<Writes> {
-  readonly #open = this.db.rows(() => query.selectFrom('condition_period').selectAll().where('ended_at', 'is', null));
-  readonly #flips = this.db.rows(({ from }: Bound<{ from: Instant }>) =>
+  /** Returns the periods that have not ended, as of the last inspection. */
+  readonly open = this.db.rows(() => query.selectFrom('condition_period').selectAll().where('ended_at', 'is', null));
+  /** Returns the periods that lasted at `from` or began later, oldest first. */
+  readonly flips = this.db.rows(({ from }: Bound<{ from: Instant }>) =>
     query
       .selectFrom('condition_period')
       .selectAll()
@@ -50,19 +52,9 @@ export class ConditionPeriods extends Store<Writes> {
     query.deleteFrom('condition_period').where('ended_at', '<', before),
   );
 
-  /** Returns the periods that have not ended, as of the last inspection. */
-  open(): ConditionPeriod[] {
-    return this.#open();
-  }
-
   /** Returns the instant since which conditions are watched; there are no periods from before. Null: not yet. */
   watchedSince(): number | null {
     return this.#since() ?? null;
-  }
-
-  /** Returns the periods that lasted at `from` or began later, oldest first. */
-  flips(from: Instant): ConditionPeriod[] {
-    return this.#flips({ from });
   }
 
   /**

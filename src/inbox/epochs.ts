@@ -15,10 +15,10 @@ type OfEpoch = OfSubscription & { epoch: number };
 const droppedKept = 4;
 
 export class EpochTable extends Store<Writes> {
-  readonly #all = this.db.rows(() =>
+  readonly all = this.db.rows(() =>
     query.selectFrom('callback_epoch').selectAll().orderBy('subscription_id').orderBy('epoch'),
   );
-  readonly #newest = this.db.row(({ subscription_id }: Bound<OfSubscription>) =>
+  readonly newest = this.db.row(({ subscription_id }: Bound<OfSubscription>) =>
     query
       .selectFrom('callback_epoch')
       .selectAll()
@@ -26,24 +26,29 @@ export class EpochTable extends Store<Writes> {
       .orderBy('epoch', 'desc')
       .limit(1),
   );
-  readonly #add = this.db.change((added: Bound<OfEpoch & { begun_at: Instant }>) =>
+  readonly add = this.db.change((added: Bound<OfEpoch & { begun_at: Instant }>) =>
     query.insertInto('callback_epoch').values(pick(added, ['subscription_id', 'epoch', 'begun_at'])),
   );
-  readonly #announced = this.db.change(({ subscription_id, epoch, at }: Bound<OfEpoch & { at: Instant }>) =>
+  readonly announced = this.db.change(({ subscription_id, epoch, at }: Bound<OfEpoch & { at: Instant }>) =>
     query
       .updateTable('callback_epoch')
       .set(({ fn }) => ({ announced_at: fn.coalesce('announced_at', at) }))
       .where('subscription_id', '=', subscription_id)
       .where('epoch', '=', epoch),
   );
-  readonly #endOlder = this.db.change(({ subscription_id, epoch, until }: Bound<OfEpoch & { until: Instant }>) =>
+  /**
+   * Sets the end of older epochs. Repeated calls do not extend the grace period. An end in the far future, written by a
+   * wrong clock, is shortened.
+   */
+  readonly endOlder = this.db.change(({ subscription_id, epoch, until }: Bound<OfEpoch & { until: Instant }>) =>
     query
       .updateTable('callback_epoch')
       .set(({ fn }) => ({ until: sql<Instant>`min(${fn.coalesce('until', until)}, ${until})` }))
       .where('subscription_id', '=', subscription_id)
       .where('epoch', '<', epoch),
   );
-  readonly #forgetDropped = this.db.change(({ subscription_id, now }: Bound<OfSubscription & { now: Instant }>) =>
+  /** Deletes the epochs that ended before `now`, except for the newest ones, so that their use is noticed. */
+  readonly forgetDropped = this.db.change(({ subscription_id, now }: Bound<OfSubscription & { now: Instant }>) =>
     query
       .deleteFrom('callback_epoch')
       .where('subscription_id', '=', subscription_id)
@@ -85,35 +90,6 @@ export class EpochTable extends Store<Writes> {
         ),
       ),
   );
-
-  all(): CallbackEpoch[] {
-    return this.#all();
-  }
-
-  newest(subscription_id: string): CallbackEpoch | undefined {
-    return this.#newest({ subscription_id });
-  }
-
-  add(subscription_id: string, epoch: number, begun_at: Instant): void {
-    this.#add({ subscription_id, epoch, begun_at });
-  }
-
-  announced(subscription_id: string, epoch: number, at: Instant): void {
-    this.#announced({ subscription_id, epoch, at });
-  }
-
-  /**
-   * Sets the end of older epochs. Repeated calls do not extend the grace period. An end in the far future, written by a
-   * wrong clock, is shortened.
-   */
-  endOlder(subscription_id: string, epoch: number, until: Instant): void {
-    this.#endOlder({ subscription_id, epoch, until });
-  }
-
-  /** Deletes the epochs that ended before `now`, except for the newest ones, so that their use is noticed. */
-  forgetDropped(subscription_id: string, now: Instant): void {
-    this.#forgetDropped({ subscription_id, now });
-  }
 
   /** Replaces all epochs with these. */
   replace(epochs: readonly CallbackEpoch[]): void {

@@ -8,7 +8,11 @@ export interface SearchCount {
 }
 
 export class SearchReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #fruitless = this.db.rows(({ first, last, least }: Bound<{ first: number; last: number; least: number }>) =>
+  /**
+   * Returns the searches without results on some days (both included) with at least `least` searches, most frequent
+   * first.
+   */
+  readonly fruitless = this.db.rows(({ first, last, least }: Bound<{ first: number; last: number; least: number }>) =>
     query
       .selectFrom('fruitless_search')
       .select(({ fn }) => ['words', fn.sum<number>('searches').as('searches')])
@@ -19,14 +23,6 @@ export class SearchReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('searches', 'desc')
       .orderBy('words'),
   );
-
-  /**
-   * Returns the searches without results on some days (both included) with at least `least` searches, most frequent
-   * first.
-   */
-  fruitless(days: { readonly first: number; readonly last: number }, least: number): SearchCount[] {
-    return this.#fruitless({ ...days, least });
-  }
 }
 
 const columns = ['day', 'words', 'searches'] as const;

@@ -59,7 +59,8 @@ export class CheckTables extends Store<Writes> {
   readonly #variants = this.db.values(({ product_id }: Bound<OfProduct>) =>
     query.selectFrom('_variant').select('variant_id').distinct().where('product_id', '=', product_id),
   );
-  readonly #alternatives = this.db.values(({ product_id }: Bound<OfProduct>) =>
+  /** Returns what the service recommends instead and can itself be sold. */
+  readonly alternatives = this.db.values(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('alternatives as a')
       .select('a.alternative_product_id')
@@ -76,7 +77,7 @@ export class CheckTables extends Store<Writes> {
       .orderBy('a.alternative_product_id')
       .limit(3),
   );
-  readonly #count = this.db.change((counts: Bound<Tables['_check_count']>) =>
+  readonly count = this.db.change((counts: Bound<Tables['_check_count']>) =>
     query
       .insertInto('_check_count')
       .values(pick(counts, columns))
@@ -88,10 +89,12 @@ export class CheckTables extends Store<Writes> {
           ),
       ),
   );
-  readonly #prune = this.db.change(({ day }: Bound<{ day: number }>) =>
+  /** Forgets what was counted before a day. */
+  readonly prune = this.db.change(({ day }: Bound<{ day: number }>) =>
     query.deleteFrom('_check_count').where('day', '<', day),
   );
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  /** Returns how often the mirror was wrong about a product, by tier. */
+  readonly ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query.selectFrom('availability_error_rate').selectAll().where('product_id', '=', product_id),
   );
 
@@ -120,25 +123,6 @@ export class CheckTables extends Store<Writes> {
   variantIds(product_id: number): Set<number> {
     return new Set(this.#variants({ product_id }));
   }
-
-  /** Returns what the service recommends instead and can itself be sold. */
-  alternatives(product_id: number): number[] {
-    return this.#alternatives({ product_id });
-  }
-
-  count(counts: Tables['_check_count']): void {
-    this.#count(counts);
-  }
-
-  /** Forgets what was counted before a day. */
-  prune(day: number): number {
-    return this.#prune({ day });
-  }
-
-  /** Returns how often the mirror was wrong about a product, by tier. */
-  ofProduct(product_id: number): ErrorRateRow[] {
-    return this.#ofProduct({ product_id });
-  }
 }
 
 function dates({ product_id, currency }: Bound<OfDate>) {
@@ -163,7 +147,8 @@ function parsed({ slots, rest, ...row }: DateRow): ReadDate {
 
 /** Results of random reads, by period and tier. */
 export class AuditTable extends Store<Writes> {
-  readonly #count = this.db.change((found: Bound<Tables['_audit']>) =>
+  /** Adds to the counts of a period. */
+  readonly count = this.db.change((found: Bound<Tables['_audit']>) =>
     query
       .insertInto('_audit')
       .values(pick(found, ['from_at', 'tier', 'audited', 'outdated']))
@@ -174,17 +159,8 @@ export class AuditTable extends Store<Writes> {
         })),
       ),
   );
-  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
+  /** Forgets periods that began before an instant. */
+  readonly prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_audit').where('from_at', '<', before),
   );
-
-  /** Adds to the counts of a period. */
-  count(found: Tables['_audit']): void {
-    this.#count(found);
-  }
-
-  /** Forgets periods that began before an instant. */
-  prune(before: Instant): void {
-    this.#prune({ before });
-  }
 }

@@ -56,7 +56,7 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #showing = new ShowingRecords(this.db);
   readonly #one = this.db.row((bound: Bound<ClaimKey>) => query.selectFrom('_claim').selectAll().where(isClaim(bound)));
   readonly #any = this.db.value(() => query.selectFrom('_claim').select('product_id').limit(1));
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_claim').selectAll().where('product_id', '=', product_id).orderBy('subject'),
   );
   readonly #counted = this.db.row((bound: OfSubject) =>
@@ -95,10 +95,6 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
 
   isAny(): boolean {
     return this.#any() !== undefined;
-  }
-
-  ofProduct(product_id: number): StoredClaim[] {
-    return this.#ofProduct({ product_id });
   }
 
   /** Returns how many claim a subject: those not applied, and those applied in the last day for being said twice. */
@@ -161,9 +157,10 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
 
 export class EvidenceTable extends EvidenceReads<Writes> {
   override readonly unread = new UnreadTable(this.db);
-  readonly #note = this.db.change(upsert('_claim', key, said));
-  readonly #drop = this.db.change((bound: Bound<ClaimKey>) => query.deleteFrom('_claim').where(isClaim(bound)));
-  readonly #dropProduct = this.db.change(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly note = this.db.change(upsert('_claim', key, said));
+  readonly drop = this.db.change((bound: Bound<ClaimKey>) => query.deleteFrom('_claim').where(isClaim(bound)));
+  /** Forgets what is claimed of a product but that it is missing. */
+  readonly dropProduct = this.db.change(({ product_id }: Bound<{ product_id: number }>) =>
     query.deleteFrom('_claim').where('product_id', '=', product_id).where('subject', '<>', 'products'),
   );
   readonly #prune = this.db.change(({ before }: Bound<{ before: number }>) =>
@@ -186,19 +183,6 @@ export class EvidenceTable extends EvidenceReads<Writes> {
   readonly #endHold = this.db.change(dropBy('_held', ['subject']));
   readonly #putWave = this.db.change(upsert('_wave', ['subject'], ['state']));
   readonly #endWave = this.db.change(dropBy('_wave', ['subject']));
-
-  note(claim: StoredClaim): void {
-    this.#note(claim);
-  }
-
-  drop(key: ClaimKey): void {
-    this.#drop(key);
-  }
-
-  /** Forgets what is claimed of a product but that it is missing. */
-  dropProduct(product_id: number): void {
-    this.#dropProduct({ product_id });
-  }
 
   /** Deletes claims that were applied more than a day ago, and claims of records that no longer exist. */
   prune(now: Instant): void {

@@ -101,8 +101,8 @@ export class Mirror extends Store<Writes> implements Disposable {
   readonly #noteFilled = this.db.change(({ now }: Bound<{ now: Instant }>) =>
     query.updateTable('_mirror').set({ filled_at: now }).where('filled_at', 'is', null),
   );
-  readonly #noteDelivery = this.db.change(setBy('_mirror', [], ['last_delivery_id']));
-  readonly #noteOrder = this.db.change(setBy('_mirror', [], ['last_order_number']));
+  readonly noteDelivery = this.db.change(setBy('_mirror', [], ['last_delivery_id']));
+  readonly noteOrder = this.db.change(setBy('_mirror', [], ['last_order_number']));
   readonly #touch = this.db.change(() => query.updateTable('_mirror').set((of) => ({ pair_id: of.ref('pair_id') })));
 
   constructor(connection: Database, { path, feed }: MirrorOptions, decision: FeedDecision) {
@@ -144,17 +144,9 @@ export class Mirror extends Store<Writes> implements Disposable {
     return this.#noted()?.last_delivery_id ?? 0;
   }
 
-  noteDelivery(last_delivery_id: number): void {
-    this.#noteDelivery({ last_delivery_id });
-  }
-
   /** Returns how far the inbox's orders were counted: the number of one, noted in the transaction of its counts. */
   lastOrder(): number {
     return this.#noted()?.last_order_number ?? 0;
-  }
-
-  noteOrder(last_order_number: number): void {
-    this.#noteOrder({ last_order_number });
   }
 
   /** Commits a write that changes nothing: throws what any other write would throw now. */

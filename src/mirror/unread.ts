@@ -23,10 +23,11 @@ const lists = ['products', 'experiences', 'tags'] as const;
 const key = ['resource', 'member', 'product_id', 'edition', 'part'] as const;
 
 export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #ofRecord = this.db.rows((bound: Bound<RecordKey>) =>
+  /** Returns those of a record, in the order of their names. */
+  readonly ofRecord = this.db.rows((bound: Bound<RecordKey>) =>
     query.selectFrom('_unreadable').selectAll().where(isRecord(bound)).orderBy('member'),
   );
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_unreadable')
       .selectAll()
@@ -81,15 +82,6 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('member'),
   );
 
-  /** Returns those of a record, in the order of their names. */
-  ofRecord(key: RecordKey): StoredUnread[] {
-    return this.#ofRecord(key);
-  }
-
-  ofProduct(product_id: number): StoredUnread[] {
-    return this.#ofProduct({ product_id });
-  }
-
   /** Returns how many records have a member so: those whose answer was not stored, and those since an instant. */
   claiming(of: OfMember & { readonly since: Instant }): number {
     return this.#claiming(of) ?? 0;
@@ -107,11 +99,12 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
 }
 
 export class UnreadTable extends UnreadReads<Writes> {
-  readonly #note = this.db.change(upsert('_unreadable', key, ['example', 'first_at', 'last_at', 'kept']));
-  readonly #drop = this.db.change((bound: Bound<StoredUnread>) =>
+  readonly note = this.db.change(upsert('_unreadable', key, ['example', 'first_at', 'last_at', 'kept']));
+  readonly drop = this.db.change((bound: Bound<StoredUnread>) =>
     query.deleteFrom('_unreadable').where(isRecord(bound)).where('member', '=', bound.member),
   );
-  readonly #prune = this.db.change(() =>
+  /** Deletes those of records and list rows that no longer exist. */
+  readonly prune = this.db.change(() =>
     query.deleteFrom('_unreadable').where(({ and, eb, exists, not, or, selectFrom }) => {
       const records = selectFrom('_record as r')
         .select('r.part')
@@ -143,19 +136,6 @@ export class UnreadTable extends UnreadReads<Writes> {
       ]);
     }),
   );
-
-  note(row: StoredUnread): void {
-    this.#note(row);
-  }
-
-  drop(row: StoredUnread): void {
-    this.#drop(row);
-  }
-
-  /** Deletes those of records and list rows that no longer exist. */
-  prune(): void {
-    this.#prune();
-  }
 }
 
 function isRecord({ resource, product_id, edition, part }: Bound<RecordKey> | Bound<StoredUnread>) {

@@ -43,7 +43,7 @@ export async function reassignCategories(sync: Sync, signal: AbortSignal): Promi
   if (policy.categories.length === 0) return;
   let after = allProducts.after;
   for (;;) {
-    const ids = mirror.catalogue.products.idsAfter(after, slice);
+    const ids = mirror.catalogue.products.idsAfter({ product_id: after, limit: slice });
     const last = ids.at(-1);
     if (last === undefined || signal.aborted) return;
     mirror.transaction(() => replan(sync, assignCategories(sync, { after, limit: slice })));

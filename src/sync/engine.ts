@@ -89,7 +89,7 @@ export async function runSyncCycle(sync: Sync, workers: number, options: SyncCyc
   const filled = isFilled(sync);
   if (filled || mirror.schedule.jobs.isAnyOpen())
     mirror.transaction(() => {
-      mirror.schedule.jobs.finish(clock.now());
+      mirror.schedule.jobs.finish({ at: clock.now() });
       if (filled) mirror.markFilled(clock.now());
     });
   completePass(sync);
@@ -269,7 +269,7 @@ class SyncCycle {
     if (clock.monotonic() - this.#ended_jobs_at < endJobsEveryMs) return;
     this.#ended_jobs_at = clock.monotonic();
     if (mirror.filledAt() === null || !mirror.schedule.jobs.isAnyOpen()) return;
-    if (mirror.transaction(() => mirror.schedule.jobs.finish(clock.now())) > 0) completePass(this.#sync);
+    if (mirror.transaction(() => mirror.schedule.jobs.finish({ at: clock.now() })) > 0) completePass(this.#sync);
   }
 
   /** Keeps the write-ahead log short and the change feed current during a long sync cycle. */
@@ -322,7 +322,7 @@ function sourcesOf({ mirror, clock }: Sync, job_id: number | null): Source[] {
         ...idle,
         queue: [],
         name: 'fill',
-        due: (limit) => mirror.schedule.records.dueOfJob(clock.now(), job_id, limit),
+        due: (limit) => mirror.schedule.records.dueOfJob({ now: clock.now(), job_id, limit }),
       },
     ];
   return laneEntries

@@ -206,7 +206,7 @@ describe('a read over HTTP', () => {
 
   it('counts a search without results', async () => {
     const { inbox } = daemon;
-    const counted = () => inbox.searches.fruitless({ first: 0, last: 99_999 }, 1);
+    const counted = () => inbox.searches.fruitless({ first: 0, last: 99_999, least: 1 });
     expect(counted()).toEqual([]);
     for (const text of ['xyzzy', 'golden']) await openHttpReader({ url: at, key: public_key }).search({ text });
     await daemon.schedule.run('search-counts');

@@ -24,4 +24,4 @@ process.setgroups?.([Number(gid)]);
 process.setgid?.(Number(gid));
 process.setuid?.(Number(uid));
 using mirror = openMirror(testMirrorOptions(directory));
-mirror.transaction(() => mirror.noteDelivery(mirror.lastDelivery() + 1));
+mirror.transaction(() => mirror.noteDelivery({ last_delivery_id: mirror.lastDelivery() + 1 }));

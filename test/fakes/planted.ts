@@ -58,5 +58,5 @@ export function putPlaces(place: Place, product_ids: readonly number[], from: nu
 /** Records a delivery as the newest that was applied. */
 export function putDelivery(place: Place, delivery_id: number): void {
   const mirror = mirrorOf(place);
-  mirror.transaction(() => mirror.noteDelivery(delivery_id));
+  mirror.transaction(() => mirror.noteDelivery({ last_delivery_id: delivery_id }));
 }

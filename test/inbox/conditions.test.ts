@@ -28,12 +28,12 @@ it('a condition that comes, goes and comes again has two periods, each from when
   expect(conditions.note([held('a', at - minute), held('b')], instant(at + minute))).toEqual({ began: [], ended: [] });
   expect(conditions.note([held('b')], instant(at + 2 * minute))).toEqual({ began: [], ended: ['a'] });
   expect(conditions.note([held('a'), held('b')], instant(at + 3 * minute))).toEqual({ began: ['a'], ended: [] });
-  expect(conditions.flips(instant(0))).toMatchObject([
+  expect(conditions.flips({ from: instant(0) })).toMatchObject([
     { code: 'a', began_at: at - minute, ended_at: at + 2 * minute },
     { code: 'b', began_at: at, ended_at: null },
     { code: 'a', began_at: at + 3 * minute, ended_at: null },
   ]);
-  expect(conditions.flips(instant(at + 2 * minute + 1))).toHaveLength(2);
+  expect(conditions.flips({ from: instant(at + 2 * minute + 1) })).toHaveLength(2);
 });
 
 it('what is acknowledged is so until the condition ends, and not when it comes again', () => {
@@ -54,16 +54,16 @@ it('a period is forgotten when it ended long ago, and never while it lasts', () 
   conditions.note([held('a'), held('b')], at);
   conditions.note([held('b')], instant(at + minute));
   conditions.prune(instant(at + minute));
-  expect(conditions.flips(instant(0))).toHaveLength(2);
+  expect(conditions.flips({ from: instant(0) })).toHaveLength(2);
   conditions.prune(instant(at + minute + 1));
-  expect(conditions.flips(instant(0))).toMatchObject([{ code: 'b' }]);
+  expect(conditions.flips({ from: instant(0) })).toMatchObject([{ code: 'b' }]);
 });
 
 it('a clock that was set back ends no period before it began', () => {
   using inbox = testInbox();
   inbox.conditions.note([held('a')], at);
   inbox.conditions.note([], instant(at - minute));
-  expect(inbox.conditions.flips(instant(0))).toMatchObject([{ began_at: at, ended_at: at }]);
+  expect(inbox.conditions.flips({ from: instant(0) })).toMatchObject([{ began_at: at, ended_at: at }]);
 });
 
 it('conditions are watched since the first look, also of a look that finds nothing', () => {

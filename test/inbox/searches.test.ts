@@ -16,7 +16,7 @@ function testInbox() {
   const inbox = stack.use(openInbox(path, { master: null, now }));
   const counted = (least = 1, first = day, last = day) => {
     using reader = openInboxForReading(path);
-    return reader.searches.fruitless({ first, last }, least);
+    return reader.searches.fruitless({ first, last, least });
   };
   return { inbox, counted, [Symbol.dispose]: () => stack.dispose() };
 }

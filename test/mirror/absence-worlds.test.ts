@@ -163,7 +163,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       const state = mirror.schedule.walks.begin(primary, at, 1);
       for (const id of shown) if (meet(id).outcome === 'returned') outcome.returned += 1;
       mirror.schedule.walks.turn(primary, state, { ids: shown, counted: null, unusable: 0, unusable_example: null });
-      mirror.schedule.walks.end(primary, complete ? at : null);
+      mirror.schedule.walks.end({ ...primary, completed_at: complete ? at : null });
       mirror.schedule.records.setDue(walkRecord, { at: instant(at + week), reason: 'cadence-elapsed' });
       const before = isHeld();
       if (complete) judgeAbsence(sync, { edition: primary.edition, started_at: at });

@@ -55,7 +55,7 @@ describe('a listener to changes', () => {
         throw new Error('rolled back');
       });
     expect(failing).toThrow('rolled back');
-    test.mirror.transaction(() => test.mirror.noteDelivery(1));
+    test.mirror.transaction(() => test.mirror.noteDelivery({ last_delivery_id: 1 }));
     expect(seen).toHaveLength(1);
     // The inner one is not committed before the outer one.
     test.mirror.transaction(() => {

@@ -37,9 +37,9 @@ it('a closure is forgotten when it has been over for long; one in force stays, h
     closures.mark(close(1), 'ended_at', instant(5000));
     closures.mark(close(2), 'ended_at', instant(9000));
     close(3);
-    closures.prune(instant(6000));
+    closures.prune({ before: instant(6000) });
   });
-  expect([1, 2, 3].map((product_id) => closures.ofProduct(product_id).length)).toEqual([0, 1, 1]);
+  expect([1, 2, 3].map((product_id) => closures.ofProduct({ product_id }).length)).toEqual([0, 1, 1]);
 });
 
 it('a second closure that names no alternative keeps that of the first, and takes a new one', () => {

@@ -27,7 +27,7 @@ it('a change since a read that a wrong clock dated counts against nobody', () =>
   mirror.transaction(() =>
     expectNotices(testSync({ mirror }), { product_id: 1, sent_at: now }, { ...closed, before_at: wrong }),
   );
-  expect(mirror.push.notices.ripe(now)).toEqual([]);
+  expect(mirror.push.notices.ripe({ found_before: now })).toEqual([]);
 });
 
 it('a change that was found while the clock was wrong does not stand in the way of those found since', () => {
@@ -43,7 +43,7 @@ it('a change that was found while the clock was wrong does not stand in the way 
     );
     healMirror(mirror, now);
   }
-  expect(mirror.push.notices.ripe(now)).toMatchObject([{ product_id: 1, found_at: now }]);
+  expect(mirror.push.notices.ripe({ found_before: now })).toMatchObject([{ product_id: 1, found_at: now }]);
 });
 
 it('a subscription that began to cover a product while the clock was wrong can miss changes again', async () => {
@@ -81,5 +81,5 @@ it('a change that a cache hid from the read after its announcement was announced
       { ...closed, before_at: instant(now - 600_000) },
     ),
   );
-  expect(mirror.push.notices.ripe(now)).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
+  expect(mirror.push.notices.ripe({ found_before: now })).toMatchObject([{ since_at: now - 1_200_000, found_at: now }]);
 });

@@ -54,7 +54,8 @@ describe('a released step of the schema', () => {
   it('names the mark of the columns it leads to, so that no command makes the schema to know them (0001: it may not be edited)', () => {
     for (const kind of kinds) {
       const later = steps.filter(({ path }) => path.startsWith(`${kind.name}/`)).slice(1);
-      for (const [at, { text }] of later.entries()) expect(text).toContain(`\n-- Columns: ${markOf(columnsOf(kind, at + 2))}\n`);
+      for (const [at, { text }] of later.entries())
+        expect(text).toContain(`\n-- Columns: ${markOf(columnsOf(kind, at + 2))}\n`);
     }
   });
 

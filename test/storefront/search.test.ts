@@ -156,9 +156,9 @@ describe('search', () => {
     const [now, month] = [Date.now(), 30 * 86_400_000];
     mirror.transaction(() => {
       mirror.catalogue.listPlaces.note([1, 2, 3, 4], 100);
-      mirror.catalogue.categories.countSale(2, 4, instant(now));
-      mirror.catalogue.categories.countAsked(3, 80, instant(now));
-      mirror.catalogue.categories.countAsked(4, 80, instant(now - 3 * month - 1000));
+      mirror.catalogue.categories.countSale({ product_id: 2, sold: 4, sold_at: instant(now) });
+      mirror.catalogue.categories.countAsked({ product_id: 3, asked: 80, asked_at: instant(now) });
+      mirror.catalogue.categories.countAsked({ product_id: 4, asked: 80, asked_at: instant(now - 3 * month - 1000) });
     });
     using reader = openReader(test.path);
     expect(reader.search({ text: 'tower' }).hits.map(({ product_id, place }) => [product_id, place])).toEqual([

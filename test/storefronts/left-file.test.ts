@@ -78,7 +78,7 @@ function written(root: string, path: string, delivery: number) {
   const mirror = openMirror(testMirrorOptions(root));
   chmodSync(path, 0o640);
   for (const end of ['-wal', '-shm']) if (existsSync(path + end)) chmodSync(path + end, 0o640);
-  mirror.transaction(() => mirror.noteDelivery(delivery));
+  mirror.transaction(() => mirror.noteDelivery({ last_delivery_id: delivery }));
   return mirror;
 }
 
@@ -150,7 +150,7 @@ describe(
       const mirror = written(at.root, at.path, 1);
       {
         await using reading = await staying(at.path, 'db.execute("BEGIN"); db.execute(sql)');
-        mirror.transaction(() => mirror.noteDelivery(2));
+        mirror.transaction(() => mirror.noteDelivery({ last_delivery_id: 2 }));
         mirror[Symbol.dispose]();
         expect(await reading.ask()).toBe('1');
         expect(found(at.path)).toEqual(all('2'));

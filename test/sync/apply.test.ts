@@ -287,7 +287,7 @@ describe('a mass of closures', () => {
     await using test = await filled({ products: 120 });
     const products = test.ids.slice(0, 101).map((product_id) => ({ product_id, changes: [disabled(words)] }));
     await test.post({ products }, 20 * minute);
-    expect(isMisuse(test.harness.daemon.mirror.push.closures.decided(100))).toBe(true);
+    expect(isMisuse(test.harness.daemon.mirror.push.closures.decided({ limit: 100 }))).toBe(true);
   });
 });
 

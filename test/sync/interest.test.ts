@@ -80,7 +80,7 @@ describe('what shoppers look at', () => {
     seen([{ product_id: ids[0] ?? 0, count: 5 }]);
     await views.flush();
     expect(weigh(ids[0]).views).toBeCloseTo(20, 6);
-    expect(mirror.transaction(() => mirror.schedule.interest.prune(clock.now()))).toBe(1);
+    expect(mirror.transaction(() => mirror.schedule.interest.prune({ before: clock.now() }))).toBe(1);
   });
 
   it('of products that are not mirrored, and of a caller beyond its limit, is ignored and said so', async () => {

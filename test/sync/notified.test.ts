@@ -12,7 +12,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 
 const words = { reason: 'out_of_season', expected_reopening: 'more_than_month' };
-const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.push.gaps.gaps(10);
+const gaps = (test: NotifiedHarness) => test.harness.daemon.mirror.push.gaps.gaps({ limit: 10 });
 const covered = (test: NotifiedHarness) => test.harness.daemon.mirror.push.coverage.covered();
 const subscription = (test: NotifiedHarness) => test.query<Record<string, unknown>>('SELECT * FROM subscriptions')[0];
 
@@ -278,7 +278,7 @@ it('a subscription that the service lost and found again has what it covers read
   await using test = await notifiedHarness();
   const { mirror, clock } = test.harness.daemon.sync;
   mirror.transaction(() => {
-    mirror.push.subscriptions.missing('all', clock.now());
+    mirror.push.subscriptions.missing({ subscription_id: 'all', at: clock.now() });
     mirror.push.coverage.cover(clock.now());
   });
   const chores = () => test.harness.drive(runChores(test.harness.daemon.sync, never));

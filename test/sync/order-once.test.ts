@@ -24,7 +24,7 @@ function tell({ daemon }: VirtualHarness, order: IdentifiedOrder, work?: Paramet
 }
 
 function counted({ daemon }: VirtualHarness, { product_id }: IdentifiedOrder) {
-  const rows = daemon.mirror.checks.ofProduct(product_id);
+  const rows = daemon.mirror.checks.ofProduct({ product_id });
   return {
     sold: daemon.mirror.catalogue.products.find(product_id)?.sold,
     orders: rows.reduce((sum, row) => sum + row.orders, 0),

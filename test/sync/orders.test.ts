@@ -83,9 +83,9 @@ it('orders are counted by what they say of the mirror, and nothing of them stand
   reportOrder(desk.sync, { ...failed, time: '04:44', code: 'timeslot_not_available' });
   reportOrder(desk.sync, { ...failed, code: 'payment_declined' });
   reportOrder(desk.sync, { ...failed, code: null });
-  expect(checks.ofProduct(product.id)).toMatchObject([
+  expect(checks.ofProduct({ product_id: product.id })).toMatchObject([
     { tier: 'near', orders: 3, orders_wrong: 1, said_available: 1, tickets: 3, checks: 0, rate: 1 / 3 },
   ]);
-  expect(harness.daemon.mirror.transaction(() => checks.prune(Number.MAX_SAFE_INTEGER))).toBe(1);
-  expect(checks.ofProduct(product.id)).toEqual([]);
+  expect(harness.daemon.mirror.transaction(() => checks.prune({ day: Number.MAX_SAFE_INTEGER }))).toBe(1);
+  expect(checks.ofProduct({ product_id: product.id })).toEqual([]);
 });

@@ -58,7 +58,9 @@ describe('a delivery of another form', () => {
 describe('deliveries that nobody understands', () => {
   const relied = ({ harness }: NotifiedHarness) => harness.daemon.mirror.push.coverage.covered();
   const gaps = ({ harness }: NotifiedHarness) =>
-    harness.daemon.mirror.push.gaps.gaps(5).map(({ subscription_id, to_at }) => [subscription_id, to_at === null]);
+    harness.daemon.mirror.push.gaps
+      .gaps({ limit: 5 })
+      .map(({ subscription_id, to_at }) => [subscription_id, to_at === null]);
 
   it('are a gap of their subscription where three come within an hour, and nobody relies on it', async () => {
     const { test, asked } = await covered();

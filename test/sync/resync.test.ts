@@ -103,7 +103,7 @@ describe('a resync', () => {
     const { jobs, records } = harness.daemon.mirror.schedule;
     const request: ResyncRequest = { ...everything, resources: ['checkout'] };
     const first = requestResync(harness.daemon.sync, request);
-    const [record] = records.dueOfJob(harness.clock.now(), first.job_id, 1);
+    const [record] = records.dueOfJob({ now: harness.clock.now(), job_id: first.job_id, limit: 1 });
     if (record === undefined) throw new Error('nothing is due');
     const second = requestResync(harness.daemon.sync, request);
     harness.daemon.mirror.transaction(() => jobs.giveUp(record, first.job_id));

@@ -57,7 +57,7 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
     const { evidence } = sync;
     const judge = () => evidence.judge(record, [claim], { sent_at, reason: 'cadence-elapsed' });
     const { next } = sync.mirror.transaction(judge);
-    sync.mirror.transaction(() => sync.mirror.evidence.dropProduct(record.product_id));
+    sync.mirror.transaction(() => sync.mirror.evidence.dropProduct({ product_id: record.product_id }));
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
   });
 });

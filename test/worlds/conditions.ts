@@ -136,7 +136,9 @@ export async function healthyDays(days: number, some: Partial<Quirks> = {}): Pro
   }
   const looks = schedule.list().find(({ name }) => name === 'conditions')?.runs ?? 0;
   // A promise's own periods say of which one what the condition says.
-  const periods = daemon.inbox.conditions.flips(instant(0)).filter(({ code }) => !code.startsWith('freshness:'));
+  const periods = daemon.inbox.conditions
+    .flips({ from: instant(0) })
+    .filter(({ code }) => !code.startsWith('freshness:'));
   const codes = new Set(periods.map(({ code }) => code));
   return {
     looks,

@@ -133,7 +133,7 @@ function reportOf(config: Config, week: Week): WeekReport {
 function searchedInVain(path: string, week: Week): FruitlessSearch[] | null {
   try {
     using inbox = openInboxForReading(path);
-    return inbox.searches.fruitless(daysOf(week.from, week.to), fewestSearches);
+    return inbox.searches.fruitless({ ...daysOf(week.from, week.to), least: fewestSearches });
   } catch (error) {
     if (error instanceof CataloguedError) return null;
     throw error;

@@ -11,7 +11,8 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #facts = this.db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
     matchedBy().where('p.product_id', '>', after).orderBy('p.product_id').limit(limit),
   );
-  readonly #inUse = this.db.values(() =>
+  /** Returns the categories that products have now. */
+  readonly inUse = this.db.values(() =>
     query
       .selectFrom('_product')
       .select((of) => of.ref('category').$notNull().as('category'))
@@ -19,7 +20,8 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
       .where('category', 'is not', null)
       .orderBy('category'),
   );
-  readonly #counts = this.db.rows(() =>
+  /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
+  readonly counts = this.db.rows(() =>
     query
       .selectFrom('_product as p')
       .select((of) => {
@@ -36,7 +38,8 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
       .where('withdrawn_at', 'is', null)
       .groupBy('category'),
   );
-  readonly #sold = this.db.rows(() =>
+  /** Products that sold, as counted at `sold_at`. */
+  readonly sold = this.db.rows(() =>
     query
       .selectFrom('_product')
       .select((of) => ['product_id', 'sold', of.ref('sold_at').$notNull().as('sold_at')])
@@ -53,53 +56,22 @@ export class CategoryReads<Db extends Reads = Reads> extends Store<Db> {
       dynamic_pricing: row.dynamic_pricing === 1,
     }));
   }
-
-  /** Returns the categories that products have now. */
-  inUse(): string[] {
-    return this.#inUse();
-  }
-
-  /** Visible products of each category (null: of none): on sale, off sale, and of both those with dynamic prices. */
-  counts() {
-    return this.#counts();
-  }
-
-  /** Products that sold, as counted at `sold_at`. */
-  sold() {
-    return this.#sold();
-  }
 }
 
 /** Categories of products, and tickets sold in each. */
 export class CategoryTable extends CategoryReads<Writes> {
-  readonly #put = this.db.change(setBy('_product', ['product_id'], ['category']));
-  readonly #clear = this.db.change(() =>
+  readonly assign = this.db.change(setBy('_product', ['product_id'], ['category']));
+  readonly clear = this.db.change(() =>
     query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
   );
   readonly #asked = this.db.row(byKey('_product', ['product_id'], ['asked', 'asked_at']));
-  readonly #putAsked = this.db.change(setBy('_product', ['product_id'], ['asked', 'asked_at']));
-  readonly #putSold = this.db.change(setBy('_product', ['product_id'], ['sold', 'sold_at']));
-
-  assign(product_id: number, category: string | null): void {
-    this.#put({ product_id, category });
-  }
-
-  clear(): void {
-    this.#clear();
-  }
+  readonly countAsked = this.db.change(setBy('_product', ['product_id'], ['asked', 'asked_at']));
+  /** Tickets sold, as counted now. */
+  readonly countSale = this.db.change(setBy('_product', ['product_id'], ['sold', 'sold_at']));
 
   /** Checks before orders, counted at `asked_at`; null: the product is not known. */
   asked(product_id: number): { asked: number; asked_at: Instant | null } | null {
     return this.#asked({ product_id }) ?? null;
-  }
-
-  countAsked(product_id: number, asked: number, asked_at: Instant): void {
-    this.#putAsked({ product_id, asked, asked_at });
-  }
-
-  /** Tickets sold, as counted now. */
-  countSale(product_id: number, sold: number, sold_at: Instant): void {
-    this.#putSold({ product_id, sold, sold_at });
   }
 }
 

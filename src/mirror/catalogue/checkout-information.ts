@@ -48,7 +48,8 @@ export class CheckoutInformationTable extends FeedingStore {
   readonly #copy = this.db.change(({ product_id, language }: Bound<{ product_id: number; language: string }>) =>
     copies(sql`r.product_id = ${product_id} and r.language = ${language}`),
   );
-  readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<CheckoutInformationRead>) =>
+  /** The same bytes came again. */
+  readonly confirm = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<CheckoutInformationRead>) =>
     query
       .updateTable('checkout')
       .set({ checked_at: sent_at, stale_at, held_at: null })
@@ -80,11 +81,6 @@ export class CheckoutInformationTable extends FeedingStore {
     const fields = row === undefined ? [] : changedFields(row.document, document);
     if (changed) this.changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
     return changed;
-  }
-
-  /** The same bytes came again. */
-  confirm(read: CheckoutInformationRead): void {
-    this.#mark(read);
   }
 
   /** Returns the stored document of a record; null: there is none. */

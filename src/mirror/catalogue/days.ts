@@ -46,7 +46,8 @@ export class StretchTable extends Store<Writes> {
       .orderBy('date')
       .orderBy('until_at'),
   );
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  /** Returns the rows of all dates of a product, in order. */
+  readonly ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('day')
       .selectAll()
@@ -72,11 +73,6 @@ export class StretchTable extends Store<Writes> {
   /** Returns the rows of a range of dates by date, each in order. */
   inRange(of: OfProduct, range: Range): Map<string, Stretch[]> {
     return Map.groupBy(this.#inRange({ ...of, ...range }), ({ date }) => date);
-  }
-
-  /** Returns the rows of all dates of a product, in order. */
-  ofProduct(product_id: number): Tables['day'][] {
-    return this.#ofProduct({ product_id });
   }
 
   /** Makes the rows of a date what `after` says. Writes only those that differ. */
@@ -128,16 +124,12 @@ const slotColumns = ['zero_at', 'ends', 'rest', 'slots'] as const;
 
 /** The slots of dates. A date without tickets has no row. */
 export class SlotTable extends Store<Writes> {
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('slot_day').selectAll().where('product_id', '=', product_id),
   );
   readonly #put = this.db.change(upsert('slot_day', dateKey, slotColumns));
   readonly #drop = this.db.change(dropBy('slot_day', dateKey));
   readonly #dropBefore = this.db.change(dropBefore('slot_day'));
-
-  ofProduct(product_id: number): Tables['slot_day'][] {
-    return this.#ofProduct({ product_id });
-  }
 
   /** Null: the date has no tickets any more. */
   put(key: DateKey, slots: StoredSlots | null): void {
@@ -261,9 +253,9 @@ export class Pricing extends FeedingStore {
   again(product_id: number, by: FoundBy): void {
     const { timezone, types } = this.#settings.of(product_id);
     const keyOf = ({ currency, date }: { currency: string; date: string }) => `${currency} ${date}`;
-    const known = new Map(this.#slots.ofProduct(product_id).map((row) => [keyOf(row), row]));
+    const known = new Map(this.#slots.ofProduct({ product_id }).map((row) => [keyOf(row), row]));
     const moved = new Map<string, string[]>();
-    for (const before of Map.groupBy(this.#stretches.ofProduct(product_id), keyOf).values()) {
+    for (const before of Map.groupBy(this.#stretches.ofProduct({ product_id }), keyOf).values()) {
       const [first] = before;
       if (first === undefined) continue;
       const { currency, date } = first;

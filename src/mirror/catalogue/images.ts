@@ -72,18 +72,18 @@ export class ImageTable extends Store<Writes> {
         continue;
       }
       if (row !== undefined && row.credit !== credit)
-        this.#ledger.credited(of, { old: row.credit, new: credit }, sent_at);
+        this.#ledger.credited({ ...of, old: row.credit, new: credit, at: sent_at });
       if (row === undefined || row.withdrawn_at !== null) tell('image_added', { image_key, credit });
       else if (row.credit !== credit && !hidden)
         tell('image_credit_changed', { image_key, old: row.credit, new: credit });
-      if (row !== undefined && row.withdrawn_at !== null) this.#ledger.returned(of, sent_at);
+      if (row !== undefined && row.withdrawn_at !== null) this.#ledger.returned({ ...of, at: sent_at });
       changed = true;
     }
     for (const row of rows.values()) {
       const { image_key, credit, withdrawn_at } = row;
       if (withdrawn_at !== null) continue;
       this.#withdraw({ product_id, image_key, withdrawn_at: sent_at });
-      this.#ledger.takenDown({ product_id, image_key }, credit, { withdrawn_at: sent_at, verified_at: before_at });
+      this.#ledger.takenDown({ product_id, image_key, credit, withdrawn_at: sent_at, verified_at: before_at });
       if (!isHidden(row)) tell('image_withdrawn', { image_key, credit });
       changed = true;
     }
@@ -153,7 +153,8 @@ export interface Unconfirmed {
 
 /** Queries about the image ledger. */
 export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #unconfirmed = this.db.rows(({ before }: Before) => {
+  /** Visible products with images that were last confirmed before an instant, the oldest first. */
+  readonly unconfirmed = this.db.rows(({ before }: Before) => {
     const late = query
       .selectFrom('_product_read as r')
       .crossJoin('_product as p')
@@ -178,11 +179,6 @@ export class ImageLedgerReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('verified_at')
       .orderBy('product_id');
   });
-
-  /** Visible products with images that were last confirmed before an instant, the oldest first. */
-  unconfirmed(before: Instant): Unconfirmed[] {
-    return this.#unconfirmed({ before });
-  }
 }
 
 type Before = Bound<{ before: Instant }>;
@@ -190,14 +186,15 @@ type At = { readonly at: Instant };
 
 /** History of each image, for the audit. */
 export class ImageLedger extends ImageLedgerReads<Writes> {
-  readonly #credited = this.db.change((bound: Bound<Tables['_image_credit']>) => {
+  readonly credited = this.db.change((bound: Bound<Tables['_image_credit']>) => {
     const { product_id, image_key, at, old } = bound;
     return query
       .insertInto('_image_credit')
       .values({ product_id, image_key, at, old, new: bound.new })
       .onConflict((taken) => taken.doUpdateSet({ new: bound.new }));
   });
-  readonly #takenDown = this.db.change(
+  /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
+  readonly takenDown = this.db.change(
     (bound: Bound<OfImage & { credit: string | null; verified_at: Instant | null; withdrawn_at: Instant }>) =>
       takeDown(
         standing(bound.product_id)
@@ -212,7 +209,8 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
           .where('i.image_key', '=', bound.image_key),
       ),
   );
-  readonly #productTakenDown = this.db.change(
+  /** A product is withdrawn, and its images with it. */
+  readonly productTakenDown = this.db.change(
     ({ product_id, withdrawn_at }: Bound<{ product_id: number; withdrawn_at: Instant }>) =>
       takeDown(
         standing(product_id)
@@ -226,7 +224,8 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
           .where('i.withdrawn_at', 'is', null),
       ),
   );
-  readonly #returned = this.db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
+  /** Records that an image that was taken down is returned again. */
+  readonly returned = this.db.change(({ product_id, image_key, at }: Bound<OfImage & At>) =>
     query
       .updateTable('_image_takedown')
       .set({ returned_at: at })
@@ -234,7 +233,8 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
       .where('image_key', '=', image_key)
       .where('returned_at', 'is', null),
   );
-  readonly #productReturned = this.db.change(({ product_id, at }: Bound<At & { product_id: number }>) =>
+  /** Records that a withdrawn product is back, together with those of its images that may still be shown. */
+  readonly productReturned = this.db.change(({ product_id, at }: Bound<At & { product_id: number }>) =>
     query
       .updateTable('_image_takedown as t')
       .set({ returned_at: at })
@@ -251,7 +251,8 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
         ),
       ),
   );
-  readonly #doubt = this.db.change(setBy('image', ['product_id', 'image_key'], ['doubted_at']));
+  /** The image's host says that it is gone: hidden until a read sent later returns it. */
+  readonly doubt = this.db.change(setBy('image', ['product_id', 'image_key'], ['doubted_at']));
   readonly #pruneImages = this.db.change(({ before }: Before) =>
     query.deleteFrom('image').where('withdrawn_at', '<', before),
   );
@@ -274,35 +275,6 @@ export class ImageLedger extends ImageLedgerReads<Writes> {
         ),
       ),
   );
-
-  credited(image: OfImage, credits: { old: string | null; new: string | null }, at: Instant): void {
-    this.#credited({ ...image, ...credits, at });
-  }
-
-  /** A complete read sent at `withdrawn_at` no longer returned it; `verified_at`: the last one that did. */
-  takenDown(image: OfImage, credit: string | null, read: { withdrawn_at: Instant; verified_at: Instant | null }): void {
-    this.#takenDown({ ...image, credit, ...read });
-  }
-
-  /** A product is withdrawn, and its images with it. */
-  productTakenDown(product_id: number, withdrawn_at: Instant): void {
-    this.#productTakenDown({ product_id, withdrawn_at });
-  }
-
-  /** Records that an image that was taken down is returned again. */
-  returned(image: OfImage, at: Instant): void {
-    this.#returned({ ...image, at });
-  }
-
-  /** Records that a withdrawn product is back, together with those of its images that may still be shown. */
-  productReturned(product_id: number, at: Instant): void {
-    this.#productReturned({ product_id, at });
-  }
-
-  /** The image's host says that it is gone: hidden until a read sent later returns it. */
-  doubt(image: OfImage, at: Instant): void {
-    this.#doubt({ ...image, doubted_at: at });
-  }
 
   /** Forgets images withdrawn before an instant; credits of those that are left are kept. Returns how many. */
   prune(before: Instant): number {

@@ -177,11 +177,14 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('position')
       .limit(1),
   );
-  readonly #ids = this.db.values(() => visibleProducts().orderBy('product_id'));
-  readonly #idsAfter = this.db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
+  /** Returns all visible products, in ascending order. */
+  readonly ids = this.db.values(() => visibleProducts().orderBy('product_id'));
+  /** Returns the next visible products after one, in ascending order. */
+  readonly idsAfter = this.db.values(({ product_id, limit }: Bound<OfProduct & Limited>) =>
     visibleProducts().where('product_id', '>', product_id).orderBy('product_id').limit(limit),
   );
-  readonly #verifiedBefore = this.db.values(({ at, limit }: Bound<{ at: Instant } & Limited>) =>
+  /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
+  readonly imagesVerifiedBefore = this.db.values(({ at, limit }: Bound<{ at: Instant } & Limited>) =>
     query
       .selectFrom('_product_read as r')
       .crossJoin('_product as p')
@@ -244,21 +247,6 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
     return this.#images({ ids: JSON.stringify(product_ids) }) ?? 0;
   }
 
-  /** Returns all visible products, in ascending order. */
-  ids(): number[] {
-    return this.#ids();
-  }
-
-  /** Returns the next visible products after one, in ascending order. */
-  idsAfter(product_id: number, limit: number): number[] {
-    return this.#idsAfter({ product_id, limit });
-  }
-
-  /** Visible products whose images were last confirmed before an instant, the oldest first; those never confirmed are not meant. */
-  imagesVerifiedBefore(at: Instant, limit: number): number[] {
-    return this.#verifiedBefore({ at, limit });
-  }
-
   count(): number {
     return this.#count() ?? 0;
   }
@@ -287,7 +275,8 @@ export interface ShownImage {
 
 /** Data of a product as storefronts show it, for display: read through the same views. */
 export class ShownReads extends Store<Reads> {
-  readonly #days = this.db.rows(({ product_id, from, limit }: Bound<OfProduct & Limited & { from: string }>) =>
+  /** Returns the dates in ascending order, starting at `from`. */
+  readonly days = this.db.rows(({ product_id, from, limit }: Bound<OfProduct & Limited & { from: string }>) =>
     query
       .selectFrom('availability_days')
       .select(['date', 'currency', 'state', 'lowest_adult_price', 'price_variant_type', 'checked_at', 'stale'])
@@ -297,22 +286,13 @@ export class ShownReads extends Store<Reads> {
       .orderBy('currency')
       .limit(limit),
   );
-  readonly #images = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  readonly images = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('images')
       .select(['position', 'credit', 'alt_text', 'verified_at'])
       .where('product_id', '=', product_id)
       .orderBy('position'),
   );
-
-  /** Returns the dates in ascending order, starting at `from`. */
-  days(product_id: number, from: string, limit: number): ShownDay[] {
-    return this.#days({ product_id, from, limit });
-  }
-
-  images(product_id: number): ShownImage[] {
-    return this.#images({ product_id });
-  }
 }
 
 function visibleProducts() {

@@ -213,7 +213,7 @@ class ProductRows extends FeedingStore {
     // Those of a withdrawn product were dropped with it, and `product_returned` reports them.
     const otherTags = this.#tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = this.#replaceImages(row, entry, read);
-    if (row !== undefined && row.withdrawn_at !== null) images.productReturned(product_id, sent_at);
+    if (row !== undefined && row.withdrawn_at !== null) images.productReturned({ product_id, at: sent_at });
     const told = tellSale(this.changes, row, next, entry, read);
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
     this.#recommend(row, next, read);
@@ -228,7 +228,7 @@ class ProductRows extends FeedingStore {
   /** Takes a product off sale by a closure in force, and reports what differs since. */
   close(product_id: number, by: FoundBy): void {
     const row = this.#one({ product_id });
-    this.#ports.closures.apply(product_id);
+    this.#ports.closures.apply({ product_id });
     const next = this.#one({ product_id });
     if (row === undefined || next === undefined) return;
     const { disabled_reason: reason, expected_reopening } = next;

@@ -121,10 +121,12 @@ interface OfProduct {
 
 /** Products that the list lacks. */
 export class RemovalTable extends FeedingStore {
-  readonly #absent = this.db.rows(() => absentProducts().where('missing_walks', '>', 0).orderBy('id'));
+  /** Returns every product that the list lacks, in ascending order. */
+  readonly absent = this.db.rows(() => absentProducts().where('missing_walks', '>', 0).orderBy('id'));
   readonly #one = this.db.row(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
   readonly #absences = new ListAbsences(this.db, 'products', expected);
-  readonly #answered = this.db.change(
+  /** Notes the answer of a visible product's own read. */
+  readonly answered = this.db.change(
     ({ product_id, answer, at }: Bound<OfProduct & { answer: DirectAnswer; at: Instant }>) =>
       query
         .insertInto('_absence')
@@ -171,11 +173,6 @@ export class RemovalTable extends FeedingStore {
     this.#images = images;
   }
 
-  /** Returns every product that the list lacks, in ascending order. */
-  absent(): Absent[] {
-    return this.#absent();
-  }
-
   /** Returns a product that the list lacks, or whose own read alone was refused so far. */
   one(product_id: number): Absent | null {
     return this.#one({ product_id }) ?? null;
@@ -184,11 +181,6 @@ export class RemovalTable extends FeedingStore {
   /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */
   note(walk: CompleteWalk): void {
     this.#absences.note(walk);
-  }
-
-  /** Notes the answer of a visible product's own read. */
-  answered(product_id: number, answer: DirectAnswer, at: Instant): void {
-    this.#answered({ product_id, answer, at });
   }
 
   /** Forgets the 404s of products: they mean nothing about the products, because the service has no such path. */
@@ -200,7 +192,7 @@ export class RemovalTable extends FeedingStore {
   /** Withdraws a product: its rows stay, its records are deleted. */
   withdraw(product_id: number, reason: string, now: Instant, by: FoundBy): void {
     if (this.#mark({ product_id, reason, now }) === 0) return;
-    this.#images.productTakenDown(product_id, now);
+    this.#images.productTakenDown({ product_id, withdrawn_at: now });
     this.#search.productGone(product_id);
     this.#absences.drop(product_id);
     this.#dropRecords({ product_id });

@@ -44,7 +44,8 @@ export class VariantTables extends FeedingStore {
   );
   readonly #put = this.db.change(upsert('_variant', variantKey, said));
   readonly #drop = this.db.change(dropBy('_variant', variantKey));
-  readonly #mark = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantRead>) =>
+  /** The same bytes came again. */
+  readonly confirm = this.db.change(({ product_id, language, sent_at, stale_at }: Bound<VariantRead>) =>
     query
       .updateTable('_variant')
       .set({ checked_at: sent_at, stale_at, held_at: null })
@@ -121,11 +122,6 @@ export class VariantTables extends FeedingStore {
   /** Takes what the source said of variants that it no longer speaks of. Returns whether there was any. */
   forget(read: VariantRead, listed: ReadonlySet<number>): boolean {
     return this.store(read, [], listed);
-  }
-
-  /** The same bytes came again. */
-  confirm(read: VariantRead): void {
-    this.#mark(read);
   }
 
   /** Returns the variants that the variants read of a record has brought, each with its type as shown. */

@@ -38,7 +38,8 @@ export class ZoneTable extends Store<Writes> {
       .expression((of) => of.selectFrom('_product').select('product_id').where('timezone', '=', timezone))
       .onConflict((known) => known.doNothing()),
   );
-  readonly #inUse = this.db.rows(() =>
+  /** Returns the zones of visible products, with their number. */
+  readonly inUse = this.db.rows(() =>
     query
       .selectFrom('_product')
       .select('timezone')
@@ -100,11 +101,6 @@ export class ZoneTable extends Store<Writes> {
    */
   renew(now: Instant): void {
     if (this.#passed({ now }) !== undefined || this.#moved(now).length > 0) this.write(now);
-  }
-
-  /** Returns the zones of visible products, with their number. */
-  inUse() {
-    return this.#inUse();
   }
 
   /** A product has come into this zone. */

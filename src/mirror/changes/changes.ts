@@ -240,24 +240,16 @@ export class ChangeFeed extends Store<Reads> {
   readonly #after = this.db.rows(({ after, limit }: Bound<{ after: number; limit: number }>) =>
     query.selectFrom('changes').selectAll().where('seq', '>', after).orderBy('seq').limit(limit),
   );
-  readonly #newest = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
+  /** The newest changes of products, the newest first. */
+  readonly newest = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
     query.selectFrom('changes').selectAll().where('product_id', '<>', noProduct).orderBy('seq', 'desc').limit(limit),
   );
-  readonly #newestOf = this.db.rows(({ product_id, limit }: Bound<{ product_id: number; limit: number }>) =>
+  readonly newestOf = this.db.rows(({ product_id, limit }: Bound<{ product_id: number; limit: number }>) =>
     query.selectFrom('changes').selectAll().where('product_id', '=', product_id).orderBy('seq', 'desc').limit(limit),
   );
 
   bounds(): FeedBounds {
     return this.#bounds() ?? { floor: 0, newest: 0, feed: null };
-  }
-
-  /** The newest changes of products, the newest first. */
-  newest(limit: number): FeedChange[] {
-    return this.#newest({ limit });
-  }
-
-  newestOf(product_id: number, limit: number): FeedChange[] {
-    return this.#newestOf({ product_id, limit });
   }
 
   /**

@@ -41,8 +41,10 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
         fn.countAll<number>().filterWhere('applied_at', 'is', null).as('held'),
       ]),
   );
-  readonly #undecided = this.db.values(() => open.select('product_id').where('confirmed_at', 'is', null));
-  readonly #decided = this.db.rows(({ limit }: Bound<{ limit: number }>) => {
+  /** Returns the products with a closure that no read has decided yet. */
+  readonly undecided = this.db.values(() => open.select('product_id').where('confirmed_at', 'is', null));
+  /** Returns the last that ended, or were confirmed, the newest first. */
+  readonly decided = this.db.rows(({ limit }: Bound<{ limit: number }>) => {
     const at = sql<number | null>`coalesce(${sql.ref('confirmed_at')}, ${sql.ref('ended_at')})`;
     return query
       .selectFrom('_closure')
@@ -51,7 +53,7 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy(at, 'desc')
       .limit(limit);
   });
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  readonly ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_closure')
       .selectAll()
@@ -77,20 +79,6 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
 
   counts(): ClosureCounts {
     return this.#counts() ?? { unconfirmed: 0, held: 0 };
-  }
-
-  /** Returns the products with a closure that no read has decided yet. */
-  undecided(): number[] {
-    return this.#undecided();
-  }
-
-  /** Returns the last that ended, or were confirmed, the newest first. */
-  decided(limit: number): { readonly confirmed_at: number | null }[] {
-    return this.#decided({ limit });
-  }
-
-  ofProduct(product_id: number): Tables['_closure'][] {
-    return this.#ofProduct({ product_id });
   }
 }
 
@@ -133,7 +121,8 @@ export class ClosureTable extends ClosureReads<Writes> {
     confirmed_at: this.db.change(marking('confirmed_at')),
     ended_at: this.db.change(marking('ended_at')),
   };
-  readonly #apply = this.db.change(({ product_id }: Bound<OfProduct>) =>
+  /** Takes effect: the product is off sale until reads decide. */
+  readonly apply = this.db.change(({ product_id }: Bound<OfProduct>) =>
     query
       .updateTable('_product as p')
       .from('_closure as c')
@@ -153,7 +142,8 @@ export class ClosureTable extends ClosureReads<Writes> {
       .where('c.product_id', '=', product_id)
       .where('c.ended_at', 'is', null),
   );
-  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
+  /** Forgets those that were over before an instant; one in force stays, however old. */
+  readonly prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_closure').where('ended_at', '<', before),
   );
 
@@ -168,16 +158,6 @@ export class ClosureTable extends ClosureReads<Writes> {
   /** A read has found the product available or disabled, or the closure is over. */
   mark(closure_id: number, as: 'available_at' | 'confirmed_at' | 'ended_at', at: Instant): void {
     this.#marks[as]({ closure_id, at });
-  }
-
-  /** Takes effect: the product is off sale until reads decide. */
-  apply(product_id: number): void {
-    this.#apply({ product_id });
-  }
-
-  /** Forgets those that were over before an instant; one in force stays, however old. */
-  prune(before: Instant): void {
-    this.#prune({ before });
   }
 }
 

@@ -45,7 +45,8 @@ const earlierMs = 3_600_000;
 
 /** Notices received, and notices expected. */
 export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #ofProduct = this.db.rows(({ product_id }: Bound<OfProduct>) =>
+  /** Returns the newest notices about a product, the newest first. */
+  readonly noticesOf = this.db.rows(({ product_id }: Bound<OfProduct>) =>
     query.selectFrom('_notice').selectAll().where('product_id', '=', product_id).orderBy('received_at', 'desc'),
   );
   readonly #updates = this.db.row(({ from, to }: Bound<Span>) =>
@@ -124,10 +125,12 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
           .whereRef('language_shown', '=', 'language'),
       ),
   );
-  readonly #ripe = this.db.rows(({ found_before }: Bound<{ found_before: Instant }>) =>
+  /** Returns the expected notices whose notifications are overdue. */
+  readonly ripe = this.db.rows(({ found_before }: Bound<{ found_before: Instant }>) =>
     query.selectFrom('_expected_notice').selectAll().where('found_at', '<=', found_before).limit(1000),
   );
-  readonly #announcers = this.db.rows(({ product_id, change_type }: Bound<OfChange>) =>
+  /** Returns the subscriptions that cover the product and were asked to announce such changes. */
+  readonly announcers = this.db.rows(({ product_id, change_type }: Bound<OfChange>) =>
     query
       .selectFrom('_subscription_product as c')
       .innerJoin(working.selectAll().as('s'), 's.subscription_id', 'c.subscription_id')
@@ -144,11 +147,6 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
       .$narrowType<{ covered_since: Instant }>()
       .where(change_type, 'in', ({ ref }) => sql<ChangeType>`(select value from json_each(${ref('s.change_types')}))`),
   );
-
-  /** Returns the newest notices about a product, the newest first. */
-  noticesOf(product_id: number): Tables['_notice'][] {
-    return this.#ofProduct({ product_id });
-  }
 
   /** Products of which updates were announced in that time and that were read since, and how many reads showed something. */
   updates(from: Instant, to: Instant): AnnouncedUpdates & { readonly shown: number } {
@@ -169,16 +167,6 @@ export class NoticeReads<Db extends Reads = Reads> extends Store<Db> {
         : [{ resource: resource as ShownDocument['resource'], language, document: named(JSON.parse(document)) }],
     );
   }
-
-  /** Returns the expected notices whose notifications are overdue. */
-  ripe(found_before: Instant): ExpectedNotice[] {
-    return this.#ripe({ found_before });
-  }
-
-  /** Returns the subscriptions that cover the product and were asked to announce such changes. */
-  announcers(expected: OfChange): Announcer[] {
-    return this.#announcers(expected);
-  }
 }
 
 const isUnreadOrChanged = sql<boolean>`(checked_at < n.received_at OR changed_at >= n.received_at)`;
@@ -193,7 +181,7 @@ const noticed = ['subscription_id', 'product_id', 'change_type', 'received_at', 
 const expected = ['product_id', 'change_type', 'since_at', 'found_at'] as const;
 
 export class NoticeTable extends NoticeReads<Writes> {
-  readonly #note = this.db.change((notice: Bound<Tables['_notice']>) =>
+  readonly noticed = this.db.change((notice: Bound<Tables['_notice']>) =>
     query
       .insertInto('_notice')
       .values(pick(notice, noticed))
@@ -203,19 +191,11 @@ export class NoticeTable extends NoticeReads<Writes> {
           .doUpdateSet({ received_at: notice.received_at, awaited: notice.awaited, awaits: notice.awaits }),
       ),
   );
-  readonly #expect = this.db.change((notice: Bound<ExpectedNotice>) =>
+  /** One that is expected already stays as it is. */
+  readonly expect = this.db.change((notice: Bound<ExpectedNotice>) =>
     query.insertInto('_expected_notice').orIgnore().values(pick(notice, expected)),
   );
   readonly #forget = this.db.change(dropBy('_expected_notice', ['product_id', 'change_type']));
-
-  noticed(notice: Tables['_notice']): void {
-    this.#note(notice);
-  }
-
-  /** One that is expected already stays as it is. */
-  expect(notice: ExpectedNotice): void {
-    this.#expect(notice);
-  }
 
   forget({ product_id, change_type }: OfChange): void {
     this.#forget({ product_id, change_type });
@@ -236,7 +216,8 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
       .where(({ eb, fn }) => eb(fn.coalesce('to_at', to), '>=', from))
       .limit(1),
   );
-  readonly #broken = this.db.rows(() =>
+  /** Returns subscriptions that stopped working or whose deliveries nobody understands, and since when. */
+  readonly broken = this.db.rows(() =>
     query
       .selectFrom('_subscription as s')
       .select(({ case: when, eb, fn, lit, or, ref }) => {
@@ -259,7 +240,8 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
         ]),
       ),
   );
-  readonly #mended = this.db.values(() =>
+  /** Returns the subscriptions with an open gap that work again. */
+  readonly mended = this.db.values(() =>
     query
       .selectFrom(working.select('subscription_id').as('s'))
       .innerJoin('_gap as g', 'g.subscription_id', 's.subscription_id')
@@ -296,23 +278,14 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
       .select(({ fn }) => fn.countAll<number>().as('records'))
       .where('due_reason', '=', 'gap-healing'),
   );
-  readonly #newest = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
+  /** Returns the newest gaps, the newest first. */
+  readonly gaps = this.db.rows(({ limit }: Bound<{ limit: number }>) =>
     query.selectFrom('_gap').selectAll().orderBy('gap_id', 'desc').limit(limit),
   );
 
   /** Returns whether a gap of this subscription, or of all, overlaps a period. */
   wasGap(subscription_id: string, { from, to }: Span): boolean {
     return this.#found({ subscription_id, from, to }) !== undefined;
-  }
-
-  /** Returns subscriptions that stopped working or whose deliveries nobody understands, and since when. */
-  broken(): { readonly subscription_id: string; readonly since: Instant }[] {
-    return this.#broken();
-  }
-
-  /** Returns the subscriptions with an open gap that work again. */
-  mended(): string[] {
-    return this.#mended();
   }
 
   /** Returns the first gap that is over and not repaired; null if there is none. */
@@ -329,11 +302,6 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
   waiting(): number {
     return this.#waiting() ?? 0;
   }
-
-  /** Returns the newest gaps, the newest first. */
-  gaps(limit: number): Gap[] {
-    return this.#newest({ limit });
-  }
 }
 
 export class GapTable extends GapReads<Writes> {
@@ -345,37 +313,25 @@ export class GapTable extends GapReads<Writes> {
       .where('to_at', 'is', null),
   );
   readonly #begin = this.db.change(insertOf('_gap', ['subscription_id', 'from_at']));
-  readonly #end = this.db.change(({ subscription_id, to_at }: Bound<OfGap & { to_at: Instant }>) =>
+  /** Records that they can again. */
+  readonly endGap = this.db.change(({ subscription_id, to_at }: Bound<OfGap & { to_at: Instant }>) =>
     query
       .updateTable('_gap')
       .set(({ fn }) => ({ to_at: fn<Instant>('max', [to_at, 'from_at']) }))
       .where('subscription_id', 'is', subscription_id)
       .where('to_at', 'is', null),
   );
-  readonly #healed = this.db.change(
+  readonly healed = this.db.change(
     ({ gap_id, healed_to, products }: Bound<{ gap_id: number; healed_to: number; products: number }>) =>
       query
         .updateTable('_gap')
         .set(({ eb }) => ({ healed_to, products: eb('products', '+', products) }))
         .where('gap_id', '=', gap_id),
   );
-  readonly #close = this.db.change(setBy('_gap', ['gap_id'], ['closed_at']));
+  readonly closeGap = this.db.change(setBy('_gap', ['gap_id'], ['closed_at']));
 
   /** Records since when notifications cannot come from a subscription (null: from any). */
   openGap(subscription_id: string | null, from_at: Instant): void {
     if (this.#open({ subscription_id }) === undefined) this.#begin({ subscription_id, from_at });
-  }
-
-  /** Records that they can again. */
-  endGap(subscription_id: string | null, to_at: Instant): void {
-    this.#end({ subscription_id, to_at });
-  }
-
-  healed(gap_id: number, healed_to: number, products: number): void {
-    this.#healed({ gap_id, healed_to, products });
-  }
-
-  closeGap(gap_id: number, closed_at: Instant): void {
-    this.#close({ gap_id, closed_at });
   }
 }

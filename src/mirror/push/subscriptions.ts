@@ -154,7 +154,8 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
       read_not_before: null,
     })),
   );
-  readonly #missing = this.db.change((bound: Bound<Key & { at: Instant }>) =>
+  /** Records that the service has no subscription of this id. */
+  readonly missing = this.db.change((bound: Bound<Key & { at: Instant }>) =>
     changing(bound).set(({ eb, ref }) => ({
       status_at: eb.case().when('status', 'is', 'missing').then(ref('status_at')).else(bound.at).end(),
       status: 'missing',
@@ -167,13 +168,15 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
       read_not_before: null,
     })),
   );
-  readonly #voidAddresses = this.db.change(() =>
+  /** Records that the master secret has changed: every address that the service calls is void. */
+  readonly addressesVoid = this.db.change(() =>
     query.updateTable('_subscription').set({ address: 'foreign', epoch: null }).where('address', '=', 'ours'),
   );
-  readonly #unread = this.db.change(setBy('_subscription', ['subscription_id'], ['read_failures', 'read_not_before']));
+  /** Records a failed read, and the instant at which the next one may be attempted. */
+  readonly unread = this.db.change(setBy('_subscription', ['subscription_id'], ['read_failures', 'read_not_before']));
   readonly #compared = this.db.change(setBy('_subscription', ['subscription_id'], ['differences']));
   readonly #put = this.db.change(setBy('_subscription', ['subscription_id'], ['put_at', 'put_hash']));
-  readonly #tookOver = this.db.change(setBy('_subscription', ['subscription_id'], ['wrested_at']));
+  readonly tookOver = this.db.change(setBy('_subscription', ['subscription_id'], ['wrested_at']));
   readonly #tried = this.db.change(
     setBy('_subscription', ['subscription_id'], ['tried_at', 'failures', 'failure', 'failure_kind', 'not_before']),
   );
@@ -201,7 +204,8 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
       })
       .returning('not_understood'),
   );
-  readonly #understood = this.db.change((bound: Bound<Key>) =>
+  /** Records a good delivery. */
+  readonly understood = this.db.change((bound: Bound<Key>) =>
     changing(bound).set({ not_understood: 0, not_understood_at: null }).where('not_understood', '>', 0),
   );
   readonly #judged = this.db.change(
@@ -219,31 +223,12 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
     this.#learn({ subscription_id, ...facts, ...lists });
   }
 
-  /** Records that the service has no subscription of this id. */
-  missing(subscription_id: string, at: Instant): void {
-    this.#missing({ subscription_id, at });
-  }
-
-  /** Records that the master secret has changed: every address that the service calls is void. */
-  addressesVoid(): void {
-    this.#voidAddresses();
-  }
-
-  /** Records a failed read, and the instant at which the next one may be attempted. */
-  unread(subscription_id: string, read_failures: number, read_not_before: Instant): void {
-    this.#unread({ subscription_id, read_failures, read_not_before });
-  }
-
   compared(subscription_id: string, differences: readonly string[]): void {
     this.#compared({ subscription_id, differences: JSON.stringify(differences) });
   }
 
   put(subscription_id: string, { at, hash }: { at: Instant; hash: string }): void {
     this.#put({ subscription_id, put_at: at, put_hash: hash });
-  }
-
-  tookOver(subscription_id: string, wrested_at: Instant): void {
-    this.#tookOver({ subscription_id, wrested_at });
   }
 
   /** Records an attempt that failed, or that has to prove itself (`failure` null). */
@@ -263,11 +248,6 @@ export class SubscriptionTable extends SubscriptionReads<Writes> {
   /** Records a delivery that nobody understood. Returns the number of them within an hour and since the last good one. */
   notUnderstood(subscription_id: string, at: Instant): number {
     return this.#notUnderstood({ subscription_id, at })[0] ?? 0;
-  }
-
-  /** Records a good delivery. */
-  understood(subscription_id: string): void {
-    this.#understood({ subscription_id });
   }
 
   /** Records how many changes it announced, and whether it is trusted. */

@@ -111,25 +111,17 @@ export class InterestReads<Db extends Reads = Reads> extends Store<Db> {
 }
 
 export class InterestTable extends InterestReads<Writes> {
-  readonly #put = this.db.change(({ product_id, part, views, counted_at }: Bound<Tables['_interest']>) =>
+  /** Stores the views of a window as they are counted now. */
+  readonly count = this.db.change(({ product_id, part, views, counted_at }: Bound<Tables['_interest']>) =>
     query
       .insertInto('_interest')
       .values({ product_id, part, views, counted_at })
       .onConflict((known) => known.columns(['product_id', 'part']).doUpdateSet({ views, counted_at })),
   );
-  readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
+  /** Deletes views that were last counted before an instant. Returns how many rows. */
+  readonly prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('_interest').where('counted_at', '<', before),
   );
-
-  /** Stores the views of a window as they are counted now. */
-  count(views: Tables['_interest']): void {
-    this.#put(views);
-  }
-
-  /** Deletes views that were last counted before an instant. Returns how many rows. */
-  prune(before: Instant): number {
-    return this.#prune({ before });
-  }
 }
 
 const belief = ['rightly', 'wrongly', 'shown', 'hidden'] as const;
@@ -144,11 +136,7 @@ export class SignalReads<Db extends Reads = Reads> extends Store<Db> {
 }
 
 export class SignalTable extends SignalReads<Writes> {
-  readonly #put = this.db.change(upsert('_signal', ['tier'], belief));
-
-  save(tier: SignalTier | SiblingSubject, belief: SignalBelief): void {
-    this.#put({ tier, ...belief });
-  }
+  readonly save = this.db.change(upsert('_signal', ['tier'], belief));
 }
 
 /** Value of the list as a signal of changed near and far dates, and the walk interval for it; null: its cadence. */

@@ -65,7 +65,8 @@ export class JobTable extends Store<Writes> {
       .where('job_id', '=', job_id)
       .groupBy('resource'),
   );
-  readonly #finish = this.db.change(({ at }: Bound<{ at: Instant }>) =>
+  /** Ends the jobs that have no record left; returns how many. */
+  readonly finish = this.db.change(({ at }: Bound<{ at: Instant }>) =>
     query
       .updateTable('_job')
       .set({ finished_at: at })
@@ -184,11 +185,6 @@ export class JobTable extends Store<Writes> {
     return this.#open().length > 0;
   }
 
-  /** Ends the jobs that have no record left; returns how many. */
-  finish(at: Instant): number {
-    return this.#finish({ at });
-  }
-
   #growBy(job_id: number, records: number): void {
     this.#grow({ job_id, records });
   }
@@ -220,7 +216,7 @@ class JobTies extends Store<Writes> {
       .where(isOfKind(bound))
       .where('product_id', 'in', listed<number>(bound.ids)),
   );
-  readonly #offSale = this.db.change((bound: Bound<RecordKey & OfJob>) =>
+  readonly tieOffSale = this.db.change((bound: Bound<RecordKey & OfJob>) =>
     query
       .updateTable('_record')
       .set({ job_id: bound.job_id })
@@ -228,7 +224,7 @@ class JobTies extends Store<Writes> {
       .where('job_id', 'is', null)
       .where(isRecord(bound)),
   );
-  readonly #one = this.db.change((bound: Bound<Awaited>) =>
+  readonly tieOne = this.db.change((bound: Bound<Awaited>) =>
     query
       .updateTable('_record')
       .set({ due_at: bound.at, due_reason: 'requested', lane: bound.lane, job_id: bound.job_id })
@@ -251,14 +247,6 @@ class JobTies extends Store<Writes> {
 
   tieNew(tied: KindKey & OfJob, product_ids: readonly number[]): number {
     return this.#new({ ...tied, ids: JSON.stringify(product_ids) });
-  }
-
-  tieOne(awaited: Awaited): number {
-    return this.#one(awaited);
-  }
-
-  tieOffSale(tied: RecordKey & OfJob): number {
-    return this.#offSale(tied);
   }
 
   /** Returns false where another job has taken the record since its read began. */

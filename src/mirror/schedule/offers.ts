@@ -18,7 +18,8 @@ const nothing = { answered_at: null, refused_at: null, not_offered_at: null, ask
 /** Optional paths that the service has. */
 export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #one = this.db.row(byKey('_offer', ['path'], facts));
-  readonly #missing = this.db.rows(() =>
+  /** Returns those that are not offered, by name. */
+  readonly missing = this.db.rows(() =>
     query
       .selectFrom('_offer')
       .select(['path', 'not_offered_at as since', 'asked_at', 'answered_at', 'refusal'])
@@ -41,16 +42,12 @@ export class OfferReads<Db extends Reads = Reads> extends Store<Db> {
     const path = optionalPathOf(resource);
     return path === null || this.isOffered(path);
   }
-
-  /** Returns those that are not offered, by name. */
-  missing(): (NotOffered & { readonly answered_at: number | null })[] {
-    return this.#missing();
-  }
 }
 
 export class OfferTable extends OfferReads<Writes> {
   readonly #put = this.db.change(upsert('_offer', ['path'], facts));
-  readonly #forget = this.db.change(dropBy('_offer', ['path']));
+  /** Nothing is known of it: the configuration does not ask for it any more. */
+  readonly forget = this.db.change(dropBy('_offer', ['path']));
 
   /** Records an answer that shows that the path exists. */
   answered(path: OptionalPath, at: Instant): void {
@@ -69,10 +66,5 @@ export class OfferTable extends OfferReads<Writes> {
     const since = { refused_at: refused_at ?? at, not_offered_at: not_offered_at ?? at };
     this.#put({ path, answered_at, ...since, asked_at: at, refusal });
     return not_offered_at === null;
-  }
-
-  /** Nothing is known of it: the configuration does not ask for it any more. */
-  forget(path: OptionalPath): void {
-    this.#forget({ path });
   }
 }

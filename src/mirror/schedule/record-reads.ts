@@ -70,7 +70,8 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy(({ eb }) => eb('due_reason', '=', 'notified'))
       .orderBy('due_at'),
   );
-  readonly #dueOfJob = this.db.rows(({ now, job_id, limit }: Bound<{ now: Instant; job_id: number; limit: number }>) =>
+  /** Returns the same for one job, in all lanes. */
+  readonly dueOfJob = this.db.rows(({ now, job_id, limit }: Bound<{ now: Instant; job_id: number; limit: number }>) =>
     query
       .selectFrom('_record')
       .select(facts)
@@ -101,7 +102,8 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('edition')
       .orderBy('part'),
   );
-  readonly #waiting = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
+  /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
+  readonly waiting = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_record as r')
       .leftJoin('_product as p', 'p.product_id', 'r.product_id')
@@ -128,7 +130,8 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .where('r.due_reason', 'in', ['cadence-elapsed', 'likely-changed'])
       .where('r.product_id', '=', product_id),
   );
-  readonly #products = this.db.values((bound: Bound<{ product_id: number; limit: number }>) =>
+  /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
+  readonly productsAfter = this.db.values((bound: Bound<{ product_id: number; limit: number }>) =>
     query
       .selectFrom('_record')
       .select('product_id')
@@ -238,11 +241,6 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
     return rows({ now, lane: laneIndex(entry), limit });
   }
 
-  /** Returns the same for one job, in all lanes. */
-  dueOfJob(now: Instant, job_id: number, limit: number): RecordFacts[] {
-    return this.#dueOfJob({ now, job_id, limit });
-  }
-
   /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null {
     return (job_id === null ? this.#next() : this.#nextOfJob({ job_id })) ?? null;
@@ -255,16 +253,6 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
   /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
   times(key: RecordKey): number | null {
     return this.#times(key) ?? null;
-  }
-
-  /** Returns what `reschedule` needs after a changed cadence: the records of a product that wait for it. */
-  waiting(product_id: number): WaitingRecord[] {
-    return this.#waiting({ product_id });
-  }
-
-  /** Returns the next products that have records, or are visible and should have some, in ascending order; 0: the lists. */
-  productsAfter(product_id: number, limit: number): number[] {
-    return this.#products({ product_id, limit });
   }
 
   /** Returns everything that is known of a product's records, for people. */

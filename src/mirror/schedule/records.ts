@@ -74,8 +74,9 @@ export class RecordTable extends RecordReads<Writes> {
   );
   readonly #createRead = this.db.change(insertRead);
   readonly #madeFor = this.db.value(() => query.selectFrom('_budget').select('made_for'));
-  readonly #noteMadeFor = this.db.change(setBy('_budget', [], ['made_for']));
-  readonly #drop = this.db.change((bound: Bound<RecordKey>) => query.deleteFrom('_record').where(isRecord(bound)));
+  readonly noteMadeFor = this.db.change(setBy('_budget', [], ['made_for']));
+  /** Drops a record that nobody waits for. */
+  readonly drop = this.db.change((bound: Bound<RecordKey>) => query.deleteFrom('_record').where(isRecord(bound)));
   readonly #dropOthers = this.db.change(({ templates }: Bound<Templates>) =>
     query
       .deleteFrom('_record')
@@ -107,8 +108,10 @@ export class RecordTable extends RecordReads<Writes> {
       .where('finished_at', 'is', null),
   );
   readonly #dropResource = this.db.change(dropBy('_record', ['resource']));
-  readonly #dropProduct = this.db.change(dropBy('_record', ['product_id']));
-  readonly #dropBeyond = this.db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
+  /** Drops the records of a product that nothing is shown of. */
+  readonly dropProduct = this.db.change(dropBy('_record', ['product_id']));
+  /** Drops a product's windows that lie beyond `last_part`. */
+  readonly dropBeyond = this.db.change(({ product_id, last_part }: Bound<{ product_id: number; last_part: number }>) =>
     query
       .deleteFrom('_record')
       .where('resource', '=', 'availability')
@@ -132,7 +135,8 @@ export class RecordTable extends RecordReads<Writes> {
       .where('due_at', '>', bound.at),
   );
   readonly #setDue = this.db.change((bound: Bound<RecordKey & Planned>) => updateOf(bound).set(pick(bound, plan)));
-  readonly #postpone = this.db.change(({ resource, until }: Bound<{ resource: Resource; until: Instant }>) =>
+  /** Lets every record of a resource wait until an instant. */
+  readonly postpone = this.db.change(({ resource, until }: Bound<{ resource: Resource; until: Instant }>) =>
     query.updateTable('_record').set({ due_at: until }).where('resource', '=', resource).where('due_at', '<', until),
   );
   readonly #reschedule = this.db.change((bound: Bound<RecordKey & Planned & { stale_at: Instant }>) =>
@@ -152,14 +156,21 @@ export class RecordTable extends RecordReads<Writes> {
         ...pick(bound, plan),
       })),
   );
-  readonly #astray = this.db.change((bound: Bound<RecordKey & { at: Instant }>) =>
+  /**
+   * The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. Of a list: it
+   * leaves out rows that it counts.
+   */
+  readonly astray = this.db.change((bound: Bound<RecordKey & { at: Instant }>) =>
     updateOf(bound).set({ unanswered_at: bound.at, off_sale_at: null }),
   );
-  readonly #missing = this.db.change((bound: Bound<RecordKey & { at: Instant }>) =>
+  /** The service has neither these dates nor their product, since `at` unless it was answered as off sale before. */
+  readonly missing = this.db.change((bound: Bound<RecordKey & { at: Instant }>) =>
     updateOf(bound).set(({ fn }) => ({ off_sale_at: fn.coalesce('off_sale_at', bound.at) })),
   );
-  readonly #forgetBody = this.db.change((bound: Bound<RecordKey>) => updateOf(bound).set({ body_hash: null }));
-  readonly #forgetFailures = this.db.change((bound: Bound<RecordKey>) =>
+  /** The next answer is decoded and stored, also where it is the one that was stored last. */
+  readonly forgetBody = this.db.change((bound: Bound<RecordKey>) => updateOf(bound).set({ body_hash: null }));
+  /** An answer came, such as a page of a long list: earlier failures are forgotten. */
+  readonly progressed = this.db.change((bound: Bound<RecordKey>) =>
     updateOf(bound).set({ failures: 0, failed_at: null, failure: null }).where('failures', '>', 0),
   );
   #generation = 0;
@@ -194,15 +205,6 @@ export class RecordTable extends RecordReads<Writes> {
     return this.#madeFor() ?? null;
   }
 
-  noteMadeFor(made_for: string | null): void {
-    this.#noteMadeFor({ made_for });
-  }
-
-  /** Drops a record that nobody waits for. */
-  drop(key: RecordKey): void {
-    this.#drop(key);
-  }
-
   /** Drops the records of kinds that the configuration no longer asks for. */
   dropOthers(templates: readonly RecordKind[]): void {
     this.#dropOthers({ templates: JSON.stringify(templates) });
@@ -213,17 +215,7 @@ export class RecordTable extends RecordReads<Writes> {
   dropResource(resource: Resource): void {
     this.#takeOutOfJobs({ resource });
     this.#dropResource({ resource });
-    this.noteMadeFor(null);
-  }
-
-  /** Drops the records of a product that nothing is shown of. */
-  dropProduct(product_id: number): void {
-    this.#dropProduct({ product_id });
-  }
-
-  /** Drops a product's windows that lie beyond `last_part`. */
-  dropBeyond(product_id: number, last_part: number): void {
-    this.#dropBeyond({ product_id, last_part });
+    this.noteMadeFor({ made_for: null });
   }
 
   /**
@@ -269,11 +261,6 @@ export class RecordTable extends RecordReads<Writes> {
     this.#setDue({ ...key, ...planned(key, due) });
   }
 
-  /** Lets every record of a resource wait until an instant. */
-  postpone(resource: Resource, until: Instant): void {
-    this.#postpone({ resource, until });
-  }
-
   reschedule(key: RecordKey, due: Due, stale_at: Instant): void {
     this.#reschedule({ ...key, ...planned(key, due), stale_at });
   }
@@ -305,29 +292,6 @@ export class RecordTable extends RecordReads<Writes> {
    */
   failed(key: RecordFacts, { at, text, due }: { at: Instant; text: string; due: Due }): void {
     this.#failed({ ...key, at, text, ...planned(key, due) });
-  }
-
-  /**
-   * The service answered for other dates than it was asked for, since `at`: as of a product that is on sale. Of a list: it
-   * leaves out rows that it counts.
-   */
-  astray(key: RecordKey, at: Instant): void {
-    this.#astray({ ...key, at });
-  }
-
-  /** The service has neither these dates nor their product, since `at` unless it was answered as off sale before. */
-  missing(key: RecordKey, at: Instant): void {
-    this.#missing({ ...key, at });
-  }
-
-  /** The next answer is decoded and stored, also where it is the one that was stored last. */
-  forgetBody(key: RecordKey): void {
-    this.#forgetBody(key);
-  }
-
-  /** An answer came, such as a page of a long list: earlier failures are forgotten. */
-  progressed(key: RecordKey): void {
-    this.#forgetFailures(key);
   }
 }
 

@@ -44,7 +44,7 @@ export class TargetTable extends Store<Writes> {
     query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
   );
   readonly #replannedTo = this.db.value(() => query.selectFrom('_budget').select('replanned_to'));
-  readonly #replanned = this.db.change(setBy('_budget', [], ['replanned_to']));
+  readonly replanned = this.db.change(setBy('_budget', [], ['replanned_to']));
   readonly #clear = this.db.change(() => query.deleteFrom('_target'));
   readonly #drop = this.db.change(dropBy('_target', ['resource']));
   readonly #add = this.db.change(insertOf('_target', columns));
@@ -85,11 +85,7 @@ export class TargetTable extends Store<Writes> {
 
   /** Marks all records as not yet planned by the current targets. */
   markAllUnplanned(): void {
-    this.replanned(beforeAll);
-  }
-
-  replanned(replanned_to: number | null): void {
-    this.#replanned({ replanned_to });
+    this.replanned({ replanned_to: beforeAll });
   }
 
   /** Drops the freshness target of a resource. */

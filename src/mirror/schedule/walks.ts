@@ -69,7 +69,8 @@ export class WalkTable extends Store<Writes> {
       .where('resource', '=', bound.resource)
       .where('edition', '=', bound.edition),
   );
-  readonly #finish = this.db.change((bound: Bound<WalkKey & { completed_at: Instant | null }>) =>
+  /** Ends the walk. Only a complete one says anything about what is absent. */
+  readonly end = this.db.change((bound: Bound<WalkKey & { completed_at: Instant | null }>) =>
     query
       .updateTable('_walk')
       .set(({ fn }) => ({ next_page: 0, completed_at: fn.coalesce(bound.completed_at, 'completed_at') }))
@@ -156,11 +157,6 @@ export class WalkTable extends Store<Writes> {
     if (page.ids.length === 0) this.#drop(page);
     else this.#note({ ...page, ids: JSON.stringify(page.ids) });
   }
-
-  /** Ends the walk. Only a complete one says anything about what is absent. */
-  end(key: WalkKey, completed_at: Instant | null): void {
-    this.#finish({ ...key, completed_at });
-  }
 }
 
 type ShortListRow = Tables['_short_list'];
@@ -207,7 +203,8 @@ export class ShortListTable extends ShortListReads<Writes> {
     query.selectFrom('_short_list').selectAll().where('resource', '=', resource).where('edition', '=', edition),
   );
   readonly #put = this.db.change(upsert('_short_list', ['resource', 'edition'], shortList));
-  readonly #end = this.db.change(dropBy('_short_list', ['resource', 'edition']));
+  /** Forgets that a list was short. */
+  readonly end = this.db.change(dropBy('_short_list', ['resource', 'edition']));
 
   find(key: WalkKey): ShortListRow | null {
     return this.#one(key) ?? null;
@@ -217,10 +214,5 @@ export class ShortListTable extends ShortListReads<Writes> {
   note(key: WalkKey, list: ShortList & { readonly unusable_example: string | null }, at: Instant): void {
     const since_at = this.find(key)?.since_at ?? at;
     this.#put({ ...list, agreed_at: instant(list.agreed_at), ...key, since_at, walked_at: at });
-  }
-
-  /** Forgets that a list was short. */
-  end(key: WalkKey): void {
-    this.#end(key);
   }
 }

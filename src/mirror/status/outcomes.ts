@@ -18,12 +18,8 @@ export interface OperationFailure extends Failure {
 }
 
 export class OutcomeReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #all = this.db.rows(() => query.selectFrom('_outcome').selectAll().orderBy('operation'));
-
   /** By operation. */
-  all(): StoredOutcome[] {
-    return this.#all();
-  }
+  readonly all = this.db.rows(() => query.selectFrom('_outcome').selectAll().orderBy('operation'));
 }
 
 type Row = Required<OperationFailure> & { readonly operation: OperationKind };

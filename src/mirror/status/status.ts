@@ -226,7 +226,7 @@ export class StatusReads extends Store<Reads> {
   read(now: Instant): MirrorStatus {
     const itself = this.#itself();
     if (itself === undefined) throw new Error('the mirror has no row about itself');
-    const late = this.#ledger.unconfirmed(instant(now - imageUnconfirmedMs));
+    const late = this.#ledger.unconfirmed({ before: instant(now - imageUnconfirmedMs) });
     const [oldest] = late;
     const contradicted = this.#contradicted();
     return {
@@ -255,7 +255,7 @@ export class StatusReads extends Store<Reads> {
         contradicted === undefined || contradicted.since === null
           ? null
           : { products: contradicted.products, since: contradicted.since },
-      closures: { ...this.#closures.counts(), mostly_false: isMisuse(this.#closures.decided(100)) ? 1 : 0 },
+      closures: { ...this.#closures.counts(), mostly_false: isMisuse(this.#closures.decided({ limit: 100 })) ? 1 : 0 },
       subscriptions: this.#subscriptions().map(
         ({ put_at, failures, failure_kind, not_understood, not_understood_at, ...shown }) => ({
           ...shown,

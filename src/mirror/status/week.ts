@@ -131,7 +131,7 @@ export class WeekReads extends Store<Reads> {
         takedowns: takedowns(this.db, week.from),
         credit_changes: creditChanges(this.db, week.from),
         late_images: this.#ledger
-          .unconfirmed(instant(now - imageUnconfirmedMs))
+          .unconfirmed({ before: instant(now - imageUnconfirmedMs) })
           .map(({ product_id, images, verified_at }) => ({
             product_id,
             title: this.#titleOf(product_id),

@@ -67,7 +67,7 @@ export function alternativesTo(
         checked_at: other.checked_at,
       });
   }
-  const products = mirror.alternatives(product_id).flatMap((alternative): Alternative[] => {
+  const products = mirror.alternatives({ product_id }).flatMap((alternative): Alternative[] => {
     const other = mirror.date(alternative, currency, date);
     const summary = other?.form == null ? null : summarise(withoutPassed(other.form, passed(alternative, date)));
     if (other === null || summary === null || !summary.available) return [];

@@ -53,7 +53,11 @@ export function checkCounter({ mirror, clock }: Sync): CheckCounter {
 function countAsked(mirror: Mirror, product_id: number, checks: number, now: Instant): void {
   const known = mirror.catalogue.categories.asked(product_id);
   if (known === null) return;
-  mirror.catalogue.categories.countAsked(product_id, faded(now, known.asked, known.asked_at) + checks, now);
+  mirror.catalogue.categories.countAsked({
+    product_id,
+    asked: faded(now, known.asked, known.asked_at) + checks,
+    asked_at: now,
+  });
 }
 
 /** Counts an order. A null rating says nothing about availability. */
@@ -70,7 +74,7 @@ export function countOrder(
 
 /** Deletes the counts before the (UTC) day of an instant. */
 export function pruneCounts(mirror: Mirror, before: Instant): number {
-  return mirror.checks.prune(dayOf(before));
+  return mirror.checks.prune({ day: dayOf(before) });
 }
 
 function namesOf(kind: 'check' | 'order', found: Counted): (keyof CheckCounts)[] {

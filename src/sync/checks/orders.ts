@@ -57,10 +57,14 @@ export function reportOrder(sync: Sync, order: OrderReport, take: (() => number)
   const reason = outcome === 'failed' ? 'order-failed' : 'order-recheck';
   const order_number = take?.() ?? null;
   const due = mirror.transaction(() => {
-    if (order_number !== null) mirror.noteOrder(order_number);
+    if (order_number !== null) mirror.noteOrder({ last_order_number: order_number });
     countOrder(mirror, { product_id, tier, at: now }, { rating, tickets: outcome === 'confirmed' ? quantity : 0 });
     if (outcome === 'confirmed') {
-      mirror.catalogue.categories.countSale(product_id, faded(now, known.sold, known.sold_at) + quantity, now);
+      mirror.catalogue.categories.countSale({
+        product_id,
+        sold: faded(now, known.sold, known.sold_at) + quantity,
+        sold_at: now,
+      });
       countViews(mirror, { product_id, part }, viewsOfTicket * quantity, now);
     }
     if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(sync, key, now);

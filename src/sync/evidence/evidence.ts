@@ -102,7 +102,9 @@ export class Evidence implements ClaimJudge {
 
   /** Decides whether an answer about a record is stored: completely, or not at all. */
   judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict {
-    const known = this.#evidence.ofProduct(record.product_id).filter((each) => isOfRecord(each, record));
+    const known = this.#evidence
+      .ofProduct({ product_id: record.product_id })
+      .filter((each) => isOfRecord(each, record));
     const holds = this.#evidence.holds();
     const judged = said.map((each) => this.#judgeOne(record, each, answer, { known, holds }));
     const kept = judged.find(({ kind }) => kind === 'keep');
@@ -344,7 +346,7 @@ export class Evidence implements ClaimJudge {
     const now = this.#now();
     const { product_id, subject } = claim;
     const told = mirror.evidence
-      .ofProduct(product_id)
+      .ofProduct({ product_id })
       .some((each) => each.subject === subject && each.held_at !== null && each.applied_at === null);
     mirror.evidence.note({ ...claim, held_at: claim.held_at ?? now });
     const product = mirror.catalogue.products.find(product_id);

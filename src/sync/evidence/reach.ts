@@ -258,12 +258,13 @@ export function pathMissing(sync: Sync, path: OptionalPath, refusal: RefusalOf =
   const isNew = mirror.transaction(() => {
     const isNew = offers.notOffered(path, clock.now(), refusal);
     const resource = resourceAt(path);
-    if (resource !== null && offers.isOffered(path)) records.postpone(resource, instant(clock.now() + withheldMs));
+    if (resource !== null && offers.isOffered(path))
+      records.postpone({ resource, until: instant(clock.now() + withheldMs) });
     if (!isNew || resource === null || offers.isOffered(path)) return isNew;
     mirror.schedule.records.dropResource(resource);
     mirror.schedule.targets.drop(resource);
     if (path === 'product') leaveToList(sync);
-    mirror.schedule.jobs.finish(clock.now());
+    mirror.schedule.jobs.finish({ at: clock.now() });
     return true;
   });
   const subject = refusal === 'key' ? 'this key may not read' : 'the service does not offer';

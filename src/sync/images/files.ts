@@ -221,7 +221,7 @@ export class ImageFiles {
     const { product_id, image_key, size } = row;
     const unused = mirror.transaction(() => {
       askForImages(this.#sync, [product_id], 'suspicion');
-      mirror.catalogue.images.doubt({ product_id, image_key }, sent_at);
+      mirror.catalogue.images.doubt({ product_id, image_key, doubted_at: sent_at });
       const detail = { image_keys: [image_key] };
       mirror.changes.add({ product_id, kind: 'images_changed', detail }, { sent_at, reason: 'suspicion' });
       return mirror.catalogue.imageFiles.gone(row, sent_at, instant(refusedAgainAt(draw, now)));

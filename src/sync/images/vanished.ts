@@ -67,7 +67,10 @@ const imagesAtATime = 500;
 export function readImagesNearLimit(sync: Sync): void {
   const { mirror, clock, log } = sync;
   const now = clock.now();
-  const late = mirror.catalogue.products.imagesVerifiedBefore(instant(now - imagePressAfterMs), imagesAtATime);
+  const late = mirror.catalogue.products.imagesVerifiedBefore({
+    at: instant(now - imagePressAfterMs),
+    limit: imagesAtATime,
+  });
   if (late.length === 0) return;
   const brought = mirror.transaction(() => askForImages(sync, late, 'image-limit'));
   if (brought > 0)
@@ -86,7 +89,7 @@ export function unreadWithExpiry(
   next_at: number,
 ): Examples | undefined {
   const noted = mirror.evidence.unread;
-  if (images !== null) for (const row of noted.ofProduct(product_id)) if (row.member === name) noted.drop(row);
+  if (images !== null) for (const row of noted.ofProduct({ product_id })) if (row.member === name) noted.drop(row);
   if (images_expire_at === undefined || images_expire_at >= next_at) return unread;
   return new Map([...(unread ?? []), [name, { example: exampleOf(images_expire_at), isAll: false }]]);
 }

@@ -94,7 +94,7 @@ async function applyTogether(sync: Sync, decoded: readonly Decoded[]): Promise<v
   if (decoded.every(({ notification }) => notification.notices.length <= fewNotices)) {
     mirror.transaction(() => {
       for (const each of decoded) applyRest(sync, each);
-      mirror.noteDelivery(last.delivery.delivery_id);
+      mirror.noteDelivery({ last_delivery_id: last.delivery.delivery_id });
     });
     await setImmediate();
     return;
@@ -111,7 +111,7 @@ async function applyTogether(sync: Sync, decoded: readonly Decoded[]): Promise<v
     mirror.transaction(() => {
       if (unknown > 0) walkListSoon(sync);
       applyRest(sync, { ...each, notification: { ...notification, notices: notices.slice(from) } });
-      mirror.noteDelivery(delivery.delivery_id);
+      mirror.noteDelivery({ last_delivery_id: delivery.delivery_id });
     });
   }
 }
@@ -130,7 +130,7 @@ function noteUnderstood(
   { subscription_id, received_at }: Delivery,
   { quarantine, understood }: Notification,
 ): void {
-  if (quarantine === null) push.subscriptions.understood(subscription_id);
+  if (quarantine === null) push.subscriptions.understood({ subscription_id });
   else if (!understood && push.subscriptions.notUnderstood(subscription_id, received_at) === notUnderstood.deliveries)
     log.error({ subscription_id, quarantine }, 'deliveries are not understood: nothing relies on this subscription');
 }
@@ -241,7 +241,7 @@ function noteReopening({ mirror: { push } }: Sync, product_id: number): void {
 /** Returns whether a notification has announced a reopening since, regardless of reads. */
 function wasReopened({ push: { notices } }: Sync['mirror'], { product_id, notified_at }: StoredClosure): boolean {
   return notices
-    .noticesOf(product_id)
+    .noticesOf({ product_id })
     .some(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at > notified_at);
 }
 

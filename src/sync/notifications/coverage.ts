@@ -52,7 +52,7 @@ export function noteAbsence(sync: Sync, last: number | null): void {
   if (last === null || now - last <= policy.notifications.retries) return;
   mirror.transaction(() => {
     mirror.push.gaps.openGap(null, instant(last));
-    mirror.push.gaps.endGap(null, now);
+    mirror.push.gaps.endGap({ subscription_id: null, to_at: now });
     findClosed(sync);
   });
   log.warn(
@@ -73,7 +73,7 @@ export function healGaps(sync: Sync): void {
   mirror.transaction(() => {
     for (const { subscription_id, since } of broken)
       mirror.push.gaps.openGap(subscription_id, instant(Math.min(since, now)));
-    for (const subscription_id of mended) mirror.push.gaps.endGap(subscription_id, now);
+    for (const subscription_id of mended) mirror.push.gaps.endGap({ subscription_id, to_at: now });
     if (mended.length > 0) findClosed(sync);
     const gap = mirror.push.gaps.toHeal();
     if (gap === null) return;
@@ -81,11 +81,11 @@ export function healGaps(sync: Sync): void {
     const last = product_ids.at(-1);
     if (last !== undefined) {
       makeDue(sync, product_ids);
-      mirror.push.gaps.healed(gap.gap_id, last, product_ids.length);
+      mirror.push.gaps.healed({ gap_id: gap.gap_id, healed_to: last, products: product_ids.length });
       return;
     }
     if (mirror.push.gaps.waiting() > 0) return;
-    mirror.push.gaps.closeGap(gap.gap_id, now);
+    mirror.push.gaps.closeGap({ gap_id: gap.gap_id, closed_at: now });
     const { subscription_id, from_at, to_at, products } = gap;
     log.info({ subscription_id, from_at, to_at, products }, 'gap closed: every product concerned was read again');
   });

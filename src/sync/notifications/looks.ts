@@ -17,7 +17,7 @@ export function lookAfterNotice(sync: Sync, product_id: number, sent_at: Instant
   if (at !== null) return { at: instant(at), reason: 'closure-unconfirmed' };
   if (mirror.catalogue.products.find(product_id)?.sale_status === 'disabled') {
     const opened = mirror.push.notices
-      .noticesOf(product_id)
+      .noticesOf({ product_id })
       .find(({ change_type, received_at }) => change_type === 'checkout_enabled' && received_at <= now);
     const look = opened === undefined ? null : planned(sync, opened.received_at);
     if (look !== null) return look;
@@ -33,7 +33,7 @@ export function lookForMembers(
   language: string = sync.policy.extent.languages[0],
 ): Due | null {
   const { mirror } = sync;
-  const awaiting = mirror.push.notices.noticesOf(product_id).flatMap(({ awaits, received_at }) => {
+  const awaiting = mirror.push.notices.noticesOf({ product_id }).flatMap(({ awaits, received_at }) => {
     const members = awaits === null ? [] : (JSON.parse(awaits) as AwaitedMember[]);
     return members
       .filter((each) => each.resource === resource && each.language === language)

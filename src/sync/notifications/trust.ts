@@ -27,7 +27,7 @@ export function expectNotices(
 export function judgeNotices(sync: Sync): void {
   const { mirror, clock, policy } = sync;
   const latest = clock.now() - judgedAt({ since_at: 0, found_at: 0 }, policy.notifications);
-  const ripe = mirror.push.notices.ripe(instant(latest));
+  const ripe = mirror.push.notices.ripe({ found_before: instant(latest) });
   if (ripe.length > 0)
     mirror.transaction(() => {
       for (const expected of ripe) {

@@ -109,7 +109,7 @@ function answeredAstray(sync: Sync, record: RecordFacts): void {
   const { mirror, clock } = sync;
   mirror.transaction(() => {
     const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
-    mirror.schedule.records.astray(record, instant(record.unanswered_at ?? clock.now()));
+    mirror.schedule.records.astray({ ...record, at: instant(record.unanswered_at ?? clock.now()) });
     release(sync, record, { sent_at: clock.now(), off_before });
   });
 }

@@ -268,7 +268,7 @@ function noteSignal(
   mirror.catalogue.products.signalled(product_id, { before_at, at: sent_at });
   const product = mirror.catalogue.products.find(product_id);
   if (product === null || !product.sellable) return;
-  for (const waiting of mirror.schedule.records.waiting(product_id)) {
+  for (const waiting of mirror.schedule.records.waiting({ product_id })) {
     const record = waiting.resource === 'availability' ? mirror.schedule.records.find(waiting) : null;
     if (record?.fetched_at == null) continue;
     const cadence = cadenceOfRecord(policy.of(product.category), record, product);

@@ -164,7 +164,7 @@ class Walk<Entry> {
 
   /** Fails a walk whose second page repeats the first: the service does not page by number. */
   #samePage(members: string): Refreshed {
-    this.#sync.mirror.schedule.walks.end(this.#key, null);
+    this.#sync.mirror.schedule.walks.end({ ...this.#key, completed_at: null });
     return this.#fail('same-page', `page 2 is page 1 once more, the page number is ignored; members: ${members}`);
   }
 
@@ -213,14 +213,14 @@ class Walk<Entry> {
     this.#endIncomplete();
     const primary = key.edition === walkKinds(policy.extent).primary.edition ? 1 : 0;
     const failed = this.#fail('list-incomplete', shortListText({ ...key, ...found, unusable_example, primary }));
-    records.astray(record, instant(record.unanswered_at ?? now));
+    records.astray({ ...record, at: instant(record.unanswered_at ?? now) });
     return failed;
   }
 
   /** Ends a walk that does not show what is missing. Returns the number of different rows of this attempt. */
   #endIncomplete(): number {
     const { started_at, unusable } = this.#state;
-    this.#sync.mirror.schedule.walks.end(this.#key, null);
+    this.#sync.mirror.schedule.walks.end({ ...this.#key, completed_at: null });
     const rows = this.#rows().attempt;
     this.#list.finished({ complete: false, started_at, rows, unusable });
     return rows;
@@ -237,7 +237,7 @@ class Walk<Entry> {
   #settle(complete: boolean, sooner: Due | null): Refreshed {
     const { mirror, clock } = this.#sync;
     const { started_at, unusable } = this.#state;
-    mirror.schedule.walks.end(this.#key, complete ? clock.now() : null);
+    mirror.schedule.walks.end({ ...this.#key, completed_at: complete ? clock.now() : null });
     const { cadence } = this.#list;
     const read = { sent_at: started_at, changed: this.#changed, body_hash: null, cadence, sooner };
     const settled = settleStored(this.#sync, this.#record, read);

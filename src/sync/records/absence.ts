@@ -85,7 +85,7 @@ function askIncluded(sync: Sync): void {
 /** Records that the read that decides about a product's absence was answered: it exists. */
 export function noteThere({ mirror, clock, policy }: Sync, product_id: number): void {
   if (mirror.catalogue.removals.one(product_id) === null) return;
-  mirror.catalogue.removals.answered(product_id, 'there', clock.now());
+  mirror.catalogue.removals.answered({ product_id, answer: 'there', at: clock.now() });
   const { primary } = walkKinds(policy.extent);
   mirror.evidence.drop({ ...primary, product_id, subject: 'products' });
 }
@@ -104,14 +104,14 @@ export function noteGone(sync: Sync, product_id: number, said: GoneSaid): Due | 
   const { mirror, clock, policy, log } = sync;
   if (!mirror.catalogue.products.isVisible(product_id)) {
     // If it still exists, the next list makes it due again.
-    mirror.schedule.records.dropProduct(product_id);
+    mirror.schedule.records.dropProduct({ product_id });
     if (policy.included.includes(product_id))
       log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
     return null;
   }
   const absent = mirror.catalogue.removals.one(product_id);
   const now = clock.now();
-  mirror.catalogue.removals.answered(product_id, said.answer, now);
+  mirror.catalogue.removals.answered({ product_id, answer: said.answer, at: now });
   const listed = absent === null || absent.missing_walks === 0;
   if (!listed) claimAbsence(sync, product_id, { sent_at: now, decides: false });
   // A confirming read follows one that has brought the list forward.
@@ -159,7 +159,7 @@ export function withholdDates(sync: Sync, product_id: number, reason: DueReason)
   if (product === null || dates === null) return;
   const now = clock.now();
   const every = policy.of(product.category).extent.windows.find(({ part }) => part === dates.part)?.every ?? 0;
-  mirror.schedule.records.missing(dates, now);
+  mirror.schedule.records.missing({ ...dates, at: now });
   const look = contradictedLook(dates.off_sale_at ?? now, now, every);
   mirror.schedule.records.bringForward(readsOf(dates), look.at, look.reason);
   if (!product.sellable || product.dates_off_at !== null) return;
@@ -185,7 +185,7 @@ function withdrawIfGone(sync: Sync, product_id: number): void {
   const now = clock.now();
   if (claimAbsence(sync, product_id, { sent_at: now, decides: true }).kind === 'keep') return;
   mirror.catalogue.removals.withdraw(product_id, reason, now, { sent_at: now, reason: 'missing-from-list' });
-  mirror.evidence.dropProduct(product_id);
+  mirror.evidence.dropProduct({ product_id });
   log.info({ product_id, reason }, 'product withdrawn');
 }
 

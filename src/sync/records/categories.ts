@@ -27,7 +27,7 @@ export function assignCategories({ mirror, clock, policy }: Sync, slice: Product
   for (const { category, ...facts } of mirror.catalogue.categories.facts(slice.after, slice.limit)) {
     const found = categoryOf(policy.categories, { ...facts, seller_rank: ranks.get(facts.product_id) ?? null });
     if (found === category) continue;
-    mirror.catalogue.categories.assign(facts.product_id, found);
+    mirror.catalogue.categories.assign({ product_id: facts.product_id, category: found });
     moved.push(facts.product_id);
   }
   return moved;

@@ -49,7 +49,7 @@ function noteKinds({ mirror, policy }: Sync, walks: readonly RecordKind[]): bool
   const named = new Set(wanted.map(nameOf));
   if (before === null || !allOf(JSON.parse(before) as Kinds).every((kind) => named.has(nameOf(kind))))
     mirror.schedule.records.dropOthers(wanted);
-  mirror.schedule.records.noteMadeFor(after);
+  mirror.schedule.records.noteMadeFor({ made_for: after });
   return true;
 }
 

@@ -25,7 +25,7 @@ export function replan(sync: Sync, product_ids: readonly number[]): void {
       those.map(({ product_id }) => product_id),
     );
     for (const { product_id, known } of those) {
-      mirror.schedule.records.dropBeyond(product_id, lastPart);
+      mirror.schedule.records.dropBeyond({ product_id, last_part: lastPart });
       reschedule(sync, product_id);
       const todayAt = (at: Instant) => venueToday(known?.timezone ?? null, at).earliest;
       mirror.catalogue.availability.moveStaleAt(product_id, cadence.availability, todayAt);
@@ -54,12 +54,12 @@ function replanNext(sync: Sync): 'more' | 'done' {
   const after = targets.replannedTo();
   if (after === null) return 'done';
   return sync.mirror.transaction(() => {
-    const next = records.productsAfter(after, slice);
+    const next = records.productsAfter({ product_id: after, limit: slice });
     const visible = next.filter((product_id) => products.isVisible(product_id));
     replan(sync, visible);
     // Records without a visible product: the lists, products that were never found yet, and products being withdrawn.
     for (const product_id of next) if (!products.isVisible(product_id)) reschedule(sync, product_id);
-    targets.replanned(next.length < slice ? null : (next.at(-1) ?? null));
+    targets.replanned({ replanned_to: next.length < slice ? null : (next.at(-1) ?? null) });
     return next.length < slice ? 'done' : 'more';
   });
 }
@@ -74,7 +74,7 @@ export async function replanRest(sync: Sync, signal: AbortSignal): Promise<void>
  * of the lists.
  */
 export function reschedule({ mirror, clock, policy }: Sync, product_id: number): void {
-  for (const record of mirror.schedule.records.waiting(product_id)) {
+  for (const record of mirror.schedule.records.waiting({ product_id })) {
     const every = cadenceOfRecord(policy.of(record.category), record, {
       has_dynamic_pricing: record.dynamic === 1,
       covered: record.covered === 1,

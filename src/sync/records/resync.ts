@@ -79,7 +79,7 @@ export function requestResync(
       return { ...(mirror.schedule.jobs.find(unfinished.job_id) ?? unfinished), resumed: true };
     }
     const job = mirror.schedule.jobs.open(selection, now, lane, dueAt);
-    if (job.records === 0 && mirror.catalogue.products.count() > 0) mirror.schedule.jobs.finish(now);
+    if (job.records === 0 && mirror.catalogue.products.count() > 0) mirror.schedule.jobs.finish({ at: now });
     walkAgain(selection.kinds);
     return { ...job, resumed: false };
   });

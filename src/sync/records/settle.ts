@@ -205,7 +205,7 @@ function learnedWatched(
   const tier = signalTier(record.part);
   const belief = mirror.schedule.signals.of(tier);
   const next = afterWatchedRead(belief, before, read);
-  if (next !== belief) mirror.schedule.signals.save(tier, next);
+  if (next !== belief) mirror.schedule.signals.save({ tier, ...next });
   return afterVisitWatched(before, read, belief, priorOf(record), shared);
 }
 
@@ -382,7 +382,7 @@ function noteSiblings(sync: Sync, record: RecordFacts, read: AnsweredRead): numb
       return found.flatMap((other) => other.fetched_at ?? []);
     };
     const after = siblings.afterRead(name, { before_at: fetched_at, at, changed, otherwise }, othersReadAt, before);
-    if (after.belief !== before) mirror.schedule.signals.save(subject, after.belief);
+    if (after.belief !== before) mirror.schedule.signals.save({ tier: subject, ...after.belief });
     return after.shared;
   });
   for (const other of others.values()) bringForward(sync, other);

@@ -99,7 +99,7 @@ export async function surveyInterest(sync: SyncFacts, signal: AbortSignal): Prom
   const among = { products: products.count(), most: Number.MAX_VALUE };
   let [all, views, viewed, split] = [noInterest, 0, 0, [] as number[]];
   for (let after = -1; !signal.aborted; ) {
-    const ids = products.idsAfter(after, slice);
+    const ids = products.idsAfter({ product_id: after, limit: slice });
     for (const product_id of ids) {
       const product = weighProduct(sync, { product_id, category: null }, among);
       all = addInterest(all, product.interest);

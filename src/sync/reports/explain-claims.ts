@@ -35,7 +35,7 @@ export function explainClaims(
   by: { datesOf: (resource: Resource, part: number) => ClaimedDates; extent: Policy['extent']; now: number },
 ): ExplainedClaim[] {
   // What a product has gained takes nothing away.
-  const claims = evidence.ofProduct(product_id).filter((claim) => !isGain(claim));
+  const claims = evidence.ofProduct({ product_id }).filter((claim) => !isGain(claim));
   return claims.map((claim) => {
     const { subject, edition, shown, said, shown_as, said_as, first_at, last_at, held_at, applied_at, resource, part } =
       claim;

@@ -191,7 +191,7 @@ export function explainProduct(facts: SyncFacts, product_id: number): Explanatio
     records,
     claims: explainClaims(mirror, product_id, read, { datesOf, extent: own.extent, now }),
     unreadable: mirror.evidence.unread
-      .ofProduct(product_id)
+      .ofProduct({ product_id })
       .map(({ resource, member, edition, part, example, first_at, kept }) => ({
         resource,
         member,
@@ -205,9 +205,9 @@ export function explainProduct(facts: SyncFacts, product_id: number): Explanatio
     announced_by: announcersOf(mirror, product_id),
     list_signal: { ...signalWorth(mirror.schedule.signals.of('near')), entry_changed_at: known.signal_at },
     notices: mirror.push.notices
-      .noticesOf(product_id)
+      .noticesOf({ product_id })
       .map(({ subscription_id, change_type, received_at }) => ({ subscription_id, change_type, received_at })),
-    closures: mirror.push.closures.ofProduct(product_id).map(explainClosure),
+    closures: mirror.push.closures.ofProduct({ product_id }).map(explainClosure),
     calls_per_day: records.reduce((sum, { calls_per_day }) => sum + calls_per_day, 0),
   };
 }

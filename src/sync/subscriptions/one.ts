@@ -129,7 +129,7 @@ export class OneSubscription {
       mirror.transaction(() => {
         const before = this.row()?.read_failures ?? 0;
         const { failures, not_before } = afterFailure(answer.kind, before, chance, clock.now());
-        this.#table.unread(this.#id, failures, not_before);
+        this.#table.unread({ subscription_id: this.#id, read_failures: failures, read_not_before: not_before });
       });
       return answer;
     }
@@ -141,7 +141,7 @@ export class OneSubscription {
         this.#table.learn(this.#id, this.#facts(answer.value));
         // The affected products are known now, so its gap can end.
         mirror.push.coverage.cover(at);
-      } else this.#table.missing(this.#id, at);
+      } else this.#table.missing({ subscription_id: this.#id, at });
       const isBroken = () => mirror.push.gaps.broken().some(({ subscription_id }) => subscription_id === this.#id);
       // Opened at once, since the repair may follow within a second. The gap begins at the previous read, the last time
       // it is known to have worked.
@@ -222,7 +222,8 @@ export class OneSubscription {
     const outcome = await service.put({ ...wanted, callback_url }, this.#signal);
     // A request whose answer was lost may have taken effect.
     const mayCount = outcome.kind === 'read' || (outcome.kind === 'failed' && outcome.status === undefined);
-    if (takesOver && mayCount) mirror.transaction(() => this.#table.tookOver(this.#id, clock.now()));
+    if (takesOver && mayCount)
+      mirror.transaction(() => this.#table.tookOver({ subscription_id: this.#id, wrested_at: clock.now() }));
     if (outcome.kind !== 'read') return this.#fail(outcome);
     mirror.transaction(() => {
       this.#accepted(outcome.value, wanted, epoch, before);
@@ -358,7 +359,7 @@ export class OneSubscription {
     mirror.transaction(() => {
       const next = afterFailure(kind, this.row()?.failures ?? 0, chance, at);
       this.#table.tried(this.#id, { at, failure: { kind, message }, ...next });
-      if (kind === 'missing') this.#table.missing(this.#id, at);
+      if (kind === 'missing') this.#table.missing({ subscription_id: this.#id, at });
     });
     log[isBlameless(kind) ? 'info' : 'warn']({ subscription_id: this.#id, message }, 'subscription not changed');
     return { subscription_id: this.#id, done: false, message };

@@ -417,7 +417,7 @@ const kept: readonly Kept[] = [
     lines: {
       ChangeTable: {
         'if (isNewer(kind) && !this.tellsFirstReads()) return;': '',
-        'if (dropped > 0) this.#raiseFloor.run({ last });': '',
+        'if (dropped > 0) this.#raiseFloor({ last });': '',
         'const from = Math.max(filled.floor, filled.ended) + 1;':
           'const from = Math.max(filled.floor, filled.ended) + 2;',
       },
@@ -832,7 +832,7 @@ const kept: readonly Kept[] = [
         'if (known === null) {': 'if (known !== undefined) {',
         'if (known !== contents_sha256)': "if (known === '')",
       },
-      ToldOrders: { 'this.#add.run({ ...order, order_number });': '' },
+      ToldOrders: { 'this.#add({ ...order, order_number });': '' },
     },
   },
   {
