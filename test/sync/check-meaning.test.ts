@@ -34,7 +34,7 @@ async function filled(config: Record<string, unknown> = {}) {
     bookable,
     check: async (question: Partial<CheckQuestion> = {}) => {
       const answer = await harness.drive(desk.check({ product_id: product.id, date, ...question }, never));
-      await harness.drive(desk.sharedReads.stored());
+      await harness.drive(desk.stored());
       return answer;
     },
     failures: () => harness.explain(product.id).records.map(({ failures }) => failures),

@@ -36,7 +36,7 @@ async function filled(products = 6): Promise<
     product,
     check: async (question = {}, signal = never) => {
       const answer = await harness.drive(desk.check({ product_id: product.id, date, ...question }, signal));
-      if (answer.verdict !== 'unknown') await desk.sharedReads.stored();
+      if (answer.verdict !== 'unknown') await desk.stored();
       return answer;
     },
     calls: () => harness.sandbox.calls.counts().calls - before,
@@ -50,7 +50,7 @@ async function filled(products = 6): Promise<
 /** Resolves when the call for the window of that date was sent. */
 async function isSent({ desk, product }: { desk: CheckDesk; product: SandboxProduct }): Promise<void> {
   const key = { resource: 'availability', product_id: product.id, edition: 'EUR', part: 0 } as const;
-  while (desk.sharedReads.waits(key)) await new Promise(setImmediate);
+  while (desk.waits(key)) await new Promise(setImmediate);
 }
 
 function localDate(timeZone: string, at: number): string {
@@ -183,7 +183,7 @@ describe('a check', () => {
     withdraw(harness, product.id, harness.clock.now());
     expect(await test.check()).toMatchObject({ verdict: 'gone', reasons: ['withdrawn'], now: null });
     await harness.drive(Promise.all(others));
-    expect(desk.prepared.size).toBe(0);
+    expect(desk.shared.size).toBe(0);
   });
 });
 

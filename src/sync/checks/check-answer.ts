@@ -18,7 +18,7 @@ import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Sync } from '../records/context.ts';
 import { type Alternative, alternativesTo } from './alternatives.ts';
-import type { LiveAnswer, SharedCall } from './live-call.ts';
+import type { LiveAnswer } from './live-call.ts';
 
 /** One date as it is now, or as the mirror showed it, for the requested tickets. */
 export interface CheckedDate {
@@ -68,55 +68,51 @@ export interface AskedDate {
   readonly minutes_passed: number;
   readonly wanted: Wanted;
   readonly expected: number | null;
-}
-
-interface Seen {
-  readonly day: ReadDate | null;
+  /** What the mirror showed when the question was asked. The date is null if it had no row. */
   readonly sale: SaleState;
+  readonly day: ReadDate | null;
 }
 
-/**
- * The answer to all callers that asked the same question of one read, and its rating of the mirror. Null: it does not
- * rate it.
- */
+/** The answer to all callers that share a question, and its rating of the mirror. Null: it does not rate it. */
 export interface CheckFindings {
   readonly answer: CheckAnswer;
   readonly rating: Rating | null;
 }
 
 /** Compares the service's answer with the mirror's copy from before the check. */
-export function compare(
-  sync: Sync,
-  asked: AskedDate,
-  call: SharedCall<CheckFindings>,
-  live: LiveAnswer,
-): CheckFindings {
-  const { mirror } = sync;
+export function compare(sync: Sync, asked: AskedDate, live: LiveAnswer): CheckFindings {
+  const { mirror, log } = sync;
   const { product_id, date, currency, wanted, expected } = asked;
   const { sent_at, unanswered: left, said } = live;
   const sale = saleNow(sync, product_id, live);
-  const stored = mirror.checks.date(product_id, currency, date);
-  const day = said?.dates == null ? stored : saidOf(date, said.dates, sent_at);
-  const before = call.shown.get(date) ?? null;
-  const shown = standingOf(wanted, call.sale, before, asked.minutes_passed);
+  const day = said?.dates == null ? mirror.checks.date(product_id, currency, date) : saidOf(date, said.dates, sent_at);
+  const shown = shownTo(asked);
   const now = standingOf(wanted, sale, day, asked.minutes_passed);
   if (left.some(({ from, to }) => from <= date && date <= to))
-    return { answer: unansweredCheck(sync, asked, { day: before, sale: call.sale }, 'other-dates'), rating: null };
+    return { answer: unansweredCheck(sync, asked, 'other-dates'), rating: null };
   // A complete answer contains every date of its window. Without this date it says nothing about the date.
-  if (now === null)
-    return { answer: unansweredCheck(sync, asked, { day: before, sale: call.sale }, 'service-failed'), rating: null };
+  if (now === null) return { answer: unansweredCheck(sync, asked, 'service-failed'), rating: null };
   const { verdict, reasons } = judgeCheck(now, shown, expected);
+  const rating = rateCheck(shown, now);
+  if (rating !== 'right' && rating !== 'unknown')
+    log.info({ product_id, date, mirror: rating }, 'a live check found the mirror outdated');
   const answer: CheckAnswer = {
     verdict,
     reasons,
     now: { ...describe(asked, now, sale, day), read_at: sent_at },
-    mirror: shownBy(sync, asked, { day: before, sale: call.sale }, shown),
+    mirror: shownBy(sync, asked),
     alternatives:
       verdict === 'holds' || verdict === 'unknown'
         ? []
         : alternativesTo(mirror.checks, { ...asked, passed: passedBy(sync), day, on_sale: sale === 'on-sale' }),
   };
-  return { answer, rating: rateCheck(shown, now) };
+  return { answer, rating };
+}
+
+/** Answers that the service no longer has the product. */
+export function goneBy(sync: Sync, asked: AskedDate, reason: 'withdrawn' | 'not-found'): CheckFindings {
+  const now: OfferStanding = { sellable: false, reasons: [reason], price: null, time: null };
+  return { answer: withoutCall(sync, asked, reason), rating: rateCheck(shownTo(asked), now) };
 }
 
 /**
@@ -145,37 +141,23 @@ function saleNow({ mirror }: Sync, product_id: number, { sale: said, sent_at }: 
 }
 
 /** Returns an answer without a verdict, with the mirror's copy only. */
-export function unansweredCheck(sync: Sync, asked: AskedDate, seen: Seen, reason: Unanswered): CheckAnswer {
-  const shown = standingOf(asked.wanted, seen.sale, seen.day, asked.minutes_passed);
-  return {
-    verdict: 'unknown',
-    reasons: [reason],
-    now: null,
-    mirror: shownBy(sync, asked, seen, shown),
-    alternatives: [],
-  };
+export function unansweredCheck(sync: Sync, asked: AskedDate, reason: Unanswered): CheckAnswer {
+  return { verdict: 'unknown', reasons: [reason], now: null, mirror: shownBy(sync, asked), alternatives: [] };
 }
 
-/**
- * Returns the answer to a question without dates of the service: the product or its time is gone, or its date is not
- * mirrored.
- */
-export function withoutDates(
+/** Returns the answer to a question without dates of the service: the product or its time is gone. */
+export function withoutCall(
   sync: Sync,
   asked: AskedDate,
-  sale: SaleState,
-  reason: 'withdrawn' | 'not-found' | 'date-past' | 'time-past' | 'outside-horizon',
-  day: ReadDate | null = sync.mirror.checks.date(asked.product_id, asked.currency, asked.date),
+  reason: 'withdrawn' | 'not-found' | 'date-past' | 'time-past',
 ): CheckAnswer {
-  const { wanted } = asked;
-  if (reason === 'outside-horizon') return unansweredCheck(sync, asked, { day, sale }, reason);
-  const on_sale = sale === 'on-sale' && reason !== 'withdrawn' && reason !== 'not-found';
+  const on_sale = asked.sale === 'on-sale' && reason !== 'withdrawn' && reason !== 'not-found';
   return {
     verdict: 'gone',
     reasons: [reason],
     now: null,
-    mirror: shownBy(sync, asked, { day, sale }, standingOf(wanted, sale, day, asked.minutes_passed)),
-    alternatives: alternativesTo(sync.mirror.checks, { ...asked, passed: passedBy(sync), day, on_sale }),
+    mirror: shownBy(sync, asked),
+    alternatives: alternativesTo(sync.mirror.checks, { ...asked, passed: passedBy(sync), on_sale }),
   };
 }
 
@@ -185,12 +167,14 @@ function passedBy({ mirror, clock }: Sync): (product_id: number, date: string) =
     minutesPassed(mirror.catalogue.products.find(product_id)?.timezone ?? null, date, clock.now());
 }
 
-function shownBy(
-  { clock }: Sync,
-  asked: AskedDate,
-  { day, sale }: Seen,
-  shown: OfferStanding | null,
-): CheckAnswer['mirror'] {
+/** Returns the offer as the mirror showed it; null: it had no row. */
+function shownTo({ wanted, sale, day, minutes_passed }: AskedDate): OfferStanding | null {
+  return standingOf(wanted, sale, day, minutes_passed);
+}
+
+function shownBy({ clock }: Sync, asked: AskedDate): CheckAnswer['mirror'] {
+  const { sale, day } = asked;
+  const shown = shownTo(asked);
   if (day === null || shown === null) return null;
   const { checked_at, stale_at } = day;
   return { ...describe(asked, shown, sale, day), checked_at, stale: clock.now() >= stale_at };

@@ -1,59 +1,77 @@
 import { type Tier, tierOfDay } from '../../domain/catalogue/availability.ts';
-import { isTimePast, type OfferStanding, standingOf } from '../../domain/checks/check.ts';
+import { isTimePast, type Unanswered } from '../../domain/checks/check.ts';
 import { type CheckQuestion, deadline, wantedOf } from '../../domain/checks/check-question.ts';
-import { rateCheck } from '../../domain/checks/error-rate.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import { minutesPassed } from '../../domain/time/venue-clock.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { writeTroubleOf } from '../../sqlite/fault.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
-import type { Sync } from '../records/context.ts';
-import { type Callers, countCallers } from './callers.ts';
+import { CommitTogether } from '../reads/commit.ts';
+import { ReadLane, type Sync } from '../records/context.ts';
+import { Callers } from './callers.ts';
 import {
   type AskedDate,
   type CheckAnswer,
   type CheckFindings,
   compare,
+  goneBy,
   unansweredCheck,
-  withoutDates,
+  withoutCall,
 } from './check-answer.ts';
-import { type CheckCounter, checkCounter } from './counts.ts';
-import type { LiveResult, SharedCall } from './live-call.ts';
-import { SharedReads } from './shared-reads.ts';
+import { CheckCounter } from './counts.ts';
+import { LiveCall, type LiveResult, unanswered, type WaitLimits, whyPaused } from './live-call.ts';
+import { readLive } from './live-read.ts';
 import { ViewCounter } from './views.ts';
 
-/** A prepared question for the service. Callers who ask the same within `sharedMs`, while it is in progress, share it. */
-interface Prepared extends AskedDate {
-  readonly id: string;
-  /** Instant of the preparation, by the monotonic clock, milliseconds. */
-  readonly prepared_at: number;
+/** A question to the service. */
+interface Question extends AskedDate {
   readonly key: RecordKey;
   readonly tier: Tier;
 }
 
+/** A question that callers who ask the same share, with the call that they wait for and what follows from its answer. */
+interface SharedQuestion extends Question {
+  /** By the monotonic clock, milliseconds. */
+  readonly shared_at: number;
+  readonly call: LiveCall;
+  /** Null: the call was not answered yet. */
+  findings: CheckFindings | null;
+}
+
 /**
- * Milliseconds for which a prepared question is reused, at most until its first caller is answered. The service may take
- * half a minute to answer. In that time midnight may pass at the venue, or the product may be withdrawn.
+ * Milliseconds for which a question is shared, at most until its first caller is answered. The service may take half a
+ * minute to answer. In that time midnight may pass at the venue, or the product may be withdrawn.
  */
 const sharedMs = 100;
 
-/** The live checks of a process. Disposing ends the waiting checks, and writes the counts. */
+/**
+ * The live checks of a process, in the checkout lane: one call for all callers that ask for the same window of a product
+ * before it is sent. A call in flight is not joined, because its answer may be older than the question. Disposing answers
+ * all who wait, stores the answers received so far, and writes the counts.
+ */
 export class CheckDesk implements AsyncDisposable {
   readonly sync: Sync;
-  readonly sharedReads: SharedReads<CheckFindings>;
   readonly counter: CheckCounter;
   readonly views: ViewCounter;
+  /** Questions that more callers may share, by their text. */
+  readonly shared = new Map<string, SharedQuestion>();
+  /** The unfinished calls of each window, in the order in which they began, and the end of each: its answer is stored. */
+  readonly #calls = new Map<string, Map<LiveCall, Promise<void>>>();
   readonly #callers: Callers;
-  /** Questions in progress, by their text. */
-  readonly prepared = new Map<string, Prepared>();
+  readonly #limiter: Limiter;
+  readonly #together: CommitTogether;
+  readonly #lane: ReadLane;
+  #stopped = false;
 
   constructor({ sync, limiter }: { readonly sync: Sync; readonly limiter: Limiter }) {
     this.sync = sync;
-    this.sharedReads = new SharedReads(sync, limiter);
-    this.counter = checkCounter(sync);
+    this.counter = new CheckCounter(sync);
     this.views = new ViewCounter(sync);
-    this.#callers = countCallers(sync.clock);
+    this.#callers = new Callers(sync.clock);
+    this.#limiter = limiter;
+    this.#together = new CommitTogether(sync);
+    this.#lane = new ReadLane(sync, 'checkout', this.#together.commit);
   }
 
   /**
@@ -62,60 +80,59 @@ export class CheckDesk implements AsyncDisposable {
    * `unknown-product`, `currency-not-mirrored` or `unknown-variant` for questions that cannot be asked.
    */
   async check(question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
-    const { mirror, clock } = this.sync;
     const { deadline_ms = deadline.usual, caller = null, ...same } = question;
     const id = JSON.stringify(same);
-    const known = this.prepared.get(id);
-    const isFresh = known !== undefined && clock.monotonic() - known.prepared_at < sharedMs;
-    const asked = isFresh ? known : prepare(this.sync, question, id);
+    const known = this.#sharedBy(id);
+    const asked = known ?? prepare(this.sync, question);
     if ('verdict' in asked) return asked;
-    const pays = caller !== null && this.sharedReads.beginsCall(asked.key, deadline_ms);
-    if (pays && this.#callers.take(caller) === 'spent') return this.#overLimit(asked);
-    this.prepared.set(id, asked);
+    signal.throwIfAborted();
+    const none = this.#whyNone(deadline_ms);
+    const begins = none === null && !this.waits(asked.key);
+    if (begins && caller !== null && this.#callers.take(caller) === 'spent')
+      return this.#unanswered(asked, 'caller-limit');
     this.views.add(asked.key, 1);
+    if (none !== null) return this.#unanswered(asked, none);
+    const own = known ?? this.#share(id, asked);
     try {
-      const { call, result } = this.sharedReads.join(asked.key, { deadline_ms, signal });
-      const { product_id, date, currency } = asked;
-      if (!call.shown.has(date)) call.shown.set(date, mirror.checks.date(product_id, currency, date));
-      return this.#conclude(asked, call, await result);
+      return this.#conclude(own, await own.call.wait({ deadline_ms, signal }));
     } finally {
-      if (this.prepared.get(id) === asked) this.prepared.delete(id);
+      if (this.shared.get(id) === own) this.shared.delete(id);
     }
   }
 
-  /** Answers a caller that has used up its calls with the mirror's copy, without a call and without a verdict. */
-  #overLimit(asked: Prepared): CheckAnswer {
-    const { product_id, date, currency, tier } = asked;
-    this.counter.add({ product_id, tier }, 'unanswered');
-    const day = this.sync.mirror.checks.date(product_id, currency, date);
-    const sale = this.sync.mirror.checks.saleState(product_id) ?? 'withdrawn';
-    return unansweredCheck(this.sync, asked, { day, sale }, 'caller-limit');
+  /**
+   * Waits for a live read of the window that has not been sent yet, and until its answer is stored. Never waits longer
+   * than `deadline_ms` for the answer. Rejects with the signal's reason when it aborts, which ends this waiter only. A read
+   * without waiters is dropped before it is sent. Once sent, it is kept a little longer, and its answer is stored like any
+   * other.
+   */
+  async recheck(key: RecordKey, limits: WaitLimits): Promise<LiveResult> {
+    limits.signal.throwIfAborted();
+    const none = this.#whyNone(limits.deadline_ms);
+    const result = none === null ? await this.#callFor(key).wait(limits) : unanswered(none);
+    await this.stored();
+    return result;
   }
 
-  /** Returns the answer, computed once for all callers that asked the same question of one read. */
-  #conclude(asked: Prepared, call: SharedCall<CheckFindings>, result: LiveResult): CheckAnswer {
-    const { product_id, date, id, tier } = asked;
-    if (result.kind === 'unanswered') {
-      this.counter.add({ product_id, tier }, 'unanswered');
-      return unansweredCheck(this.sync, asked, { day: call.shown.get(date) ?? null, sale: call.sale }, result.reason);
-    }
-    if (result.kind === 'gone') {
-      const shown = standingOf(asked.wanted, call.sale, call.shown.get(date) ?? null, asked.minutes_passed);
-      const now: OfferStanding = { sellable: false, reasons: [result.reason], price: null, time: null };
-      this.counter.add({ product_id, tier }, rateCheck(shown, now));
-      return withoutDates(this.sync, asked, call.sale, result.reason, call.shown.get(date) ?? null);
-    }
-    const known = call.found.get(id);
-    const found = known ?? compare(this.sync, asked, call, result);
-    call.found.set(id, found);
-    if (known === undefined && found.rating !== null && found.rating !== 'right' && found.rating !== 'unknown')
-      this.sync.log.info({ product_id, date, mirror: found.rating }, 'a live check found the mirror outdated');
-    if (found.rating !== null) this.counter.add({ product_id, tier }, found.rating);
-    return found.answer;
+  /** Returns whether a read of the window waits to be sent. */
+  waits(key: RecordKey): boolean {
+    return this.#joinable(key) !== undefined;
+  }
+
+  /** Resolves when all answers received so far are stored. */
+  async stored(): Promise<void> {
+    this.#together.flush();
+    await Promise.all(this.#all().map(([{ isAnswered }, end]) => (isAnswered ? end : null)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.sharedReads[Symbol.asyncDispose]();
+    this.#stopped = true;
+    for (const [call] of this.#all()) {
+      call.settle(unanswered('stopping'));
+      call.stop('the checks are closed');
+    }
+    this.#together.close();
+    await this.stored();
     // Losing a second of counts, or a minute of views, must not keep the daemon from stopping.
     try {
       this.counter.flush();
@@ -124,10 +141,88 @@ export class CheckDesk implements AsyncDisposable {
       if (writeTroubleOf(error) === null) throw error;
     }
   }
+
+  /** Returns the question that a caller may share: asked a moment ago, of a call that was not sent. */
+  #sharedBy(id: string): SharedQuestion | undefined {
+    const known = this.shared.get(id);
+    const isFresh = known?.call.isJoinable && this.sync.clock.monotonic() - known.shared_at < sharedMs;
+    return isFresh ? known : undefined;
+  }
+
+  #share(id: string, asked: Question): SharedQuestion {
+    const shared_at = this.sync.clock.monotonic();
+    const shared = { ...asked, shared_at, call: this.#callFor(asked.key), findings: null };
+    this.shared.set(id, shared);
+    return shared;
+  }
+
+  /** Returns the answer, computed once for all callers that share the question. */
+  #conclude(asked: SharedQuestion, result: LiveResult): CheckAnswer {
+    if (result.kind === 'unanswered') return this.#unanswered(asked, result.reason);
+    asked.findings ??=
+      result.kind === 'gone' ? goneBy(this.sync, asked, result.reason) : compare(this.sync, asked, result);
+    const { answer, rating } = asked.findings;
+    if (rating !== null) this.counter.add(asked, rating);
+    return answer;
+  }
+
+  /** Answers with the mirror's copy, without a verdict. */
+  #unanswered(asked: Question, reason: Unanswered): CheckAnswer {
+    this.counter.add(asked, 'unanswered');
+    return unansweredCheck(this.sync, asked, reason);
+  }
+
+  /** Returns the reason why no call can answer in time; null: one may. */
+  #whyNone(deadline_ms: number): Unanswered | null {
+    if (this.#stopped) return 'stopping';
+    const { not_before } = this.#limiter.pause();
+    const isPaused = not_before > this.sync.clock.now() + Math.max(0, deadline_ms);
+    return isPaused && !this.#limiter.mayCheckTry() ? whyPaused(this.#limiter) : null;
+  }
+
+  /** Returns the call for a window that is not sent yet; begins one if there is none. */
+  #callFor(key: RecordKey): LiveCall {
+    const known = this.#joinable(key);
+    if (known !== undefined) return known;
+    const call = new LiveCall(key, this.sync.clock, this.#limiter);
+    const calls = this.#calls.getOrInsertComputed(idOf(key), () => new Map());
+    const before = [...calls.keys()].findLast(({ isInFlight }) => isInFlight);
+    calls.set(call, this.#read(call, before));
+    return call;
+  }
+
+  async #read(call: LiveCall, before: LiveCall | undefined): Promise<void> {
+    try {
+      call.settle(await readLive(this.#lane, this.#limiter, call, before));
+    } catch (error) {
+      if (!call.signal.aborted) this.sync.log.error({ ...call.key, err: error }, 'a live read threw');
+      call.fail(error);
+    } finally {
+      const id = idOf(call.key);
+      const calls = this.#calls.get(id);
+      calls?.delete(call);
+      if (calls?.size === 0) this.#calls.delete(id);
+    }
+  }
+
+  #joinable(key: RecordKey): LiveCall | undefined {
+    return this.#calls
+      .get(idOf(key))
+      ?.keys()
+      .find(({ isJoinable }) => isJoinable);
+  }
+
+  #all(): [LiveCall, Promise<void>][] {
+    return [...this.#calls.values()].flatMap((calls) => [...calls]);
+  }
+}
+
+function idOf({ product_id, edition, part }: RecordKey): string {
+  return `${product_id} ${edition} ${part}`;
 }
 
 /** Looks up the product and date of a question; answers directly if no call is needed. */
-function prepare(sync: Sync, question: CheckQuestion, id: string): Prepared | CheckAnswer {
+function prepare(sync: Sync, question: CheckQuestion): Question | CheckAnswer {
   const { mirror, clock, policy } = sync;
   const { product_id, date, expect_price: price = null } = question;
   const product = mirror.catalogue.products.find(product_id);
@@ -137,7 +232,7 @@ function prepare(sync: Sync, question: CheckQuestion, id: string): Prepared | Ch
   refuseUnknownVariants(sync, question);
   const own = policy.of(product.category);
   const where = windowOfDate(own.extent.windows, { timezone: product.timezone, date, now: clock.now() });
-  const asked = {
+  const asked: AskedDate = {
     product_id,
     date,
     currency,
@@ -145,14 +240,16 @@ function prepare(sync: Sync, question: CheckQuestion, id: string): Prepared | Ch
     minutes_passed: minutesPassed(product.timezone, date, clock.now()),
     wanted: wantedOf(question),
     expected: price?.amount ?? null,
+    sale,
+    day: mirror.checks.date(product_id, currency, date),
   };
-  if (sale === 'withdrawn') return withoutDates(sync, asked, sale, 'withdrawn');
-  if (where.kind === 'past') return withoutDates(sync, asked, sale, 'date-past');
-  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutDates(sync, asked, sale, 'time-past');
-  if (where.kind === 'beyond') return withoutDates(sync, asked, sale, 'outside-horizon');
+  if (sale === 'withdrawn') return withoutCall(sync, asked, 'withdrawn');
+  if (where.kind === 'past') return withoutCall(sync, asked, 'date-past');
+  if (isTimePast(asked.wanted.time, asked.minutes_passed)) return withoutCall(sync, asked, 'time-past');
+  if (where.kind === 'beyond') return unansweredCheck(sync, asked, 'outside-horizon');
   const key: RecordKey = { resource: 'availability', product_id, edition: currency, part: where.part };
-  if (mirror.schedule.records.find(key) === null) return withoutDates(sync, asked, sale, 'outside-horizon');
-  return { ...asked, id, prepared_at: clock.monotonic(), key, tier: tierOfDay(own.cadence.availability, where.day) };
+  if (mirror.schedule.records.find(key) === null) return unansweredCheck(sync, asked, 'outside-horizon');
+  return { ...asked, key, tier: tierOfDay(own.cadence.availability, where.day) };
 }
 
 /** Returns the currency of a question. Throws if it is not mirrored, or differs from that of the expected price. */

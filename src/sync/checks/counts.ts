@@ -15,38 +15,37 @@ export type Counted = Rating | 'unanswered';
  * Counts checks in memory and writes them together: no shopper waits for the write, and a kill loses one second of
  * counts.
  */
-export interface CheckCounter {
-  add(of: { readonly product_id: number; readonly tier: Tier }, found: Counted): void;
-  /** Writes the counts since the last flush. */
-  flush(): void;
-}
+export class CheckCounter {
+  readonly #sync: Sync;
+  readonly #waiting = new Map<string, { product_id: number; tier: Tier; day: number; counts: CheckCounts }>();
 
-export function checkCounter({ mirror, clock }: Sync): CheckCounter {
-  const waiting = new Map<string, { product_id: number; tier: Tier; day: number; counts: CheckCounts }>();
-  return {
-    add: ({ product_id, tier }, found) => {
-      const day = dayOf(clock.now());
-      const key = `${product_id} ${tier} ${day}`;
-      const entry = waiting.get(key) ?? { product_id, tier, day, counts: noCounts() };
-      waiting.set(key, entry);
-      for (const name of namesOf('check', found)) entry.counts[name] += 1;
-    },
-    flush: () => {
-      if (waiting.size === 0) return;
-      const now = clock.now();
-      mirror.transaction(() => {
-        for (const { counts, ...key } of waiting.values()) mirror.checks.count({ ...key, ...counts });
-        for (const [product_id, of] of Map.groupBy(waiting.values(), (each) => each.product_id))
-          countAsked(
-            mirror,
-            product_id,
-            of.reduce((sum, { counts }) => sum + counts.checks + counts.unknown + counts.unanswered, 0),
-            now,
-          );
-      });
-      waiting.clear();
-    },
-  };
+  constructor(sync: Sync) {
+    this.#sync = sync;
+  }
+
+  add({ product_id, tier }: { readonly product_id: number; readonly tier: Tier }, found: Counted): void {
+    const day = dayOf(this.#sync.clock.now());
+    const key = `${product_id} ${tier} ${day}`;
+    const { counts } = this.#waiting.getOrInsertComputed(key, () => ({ product_id, tier, day, counts: noCounts() }));
+    for (const name of namesOf('check', found)) counts[name] += 1;
+  }
+
+  /** Writes the counts since the last flush. */
+  flush(): void {
+    if (this.#waiting.size === 0) return;
+    const { mirror, clock } = this.#sync;
+    mirror.transaction(() => {
+      for (const { counts, ...key } of this.#waiting.values()) mirror.checks.count({ ...key, ...counts });
+      for (const [product_id, of] of Map.groupBy(this.#waiting.values(), (each) => each.product_id))
+        countAsked(
+          mirror,
+          product_id,
+          of.reduce((sum, { counts }) => sum + counts.checks + counts.unknown + counts.unanswered, 0),
+          clock.now(),
+        );
+    });
+    this.#waiting.clear();
+  }
 }
 
 /** Counts checks of a product for the ranking of search results. They fade over time like sales. */

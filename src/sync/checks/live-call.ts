@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Clock, Deadline } from '../../clock.ts';
-import type { SaleState, Unanswered } from '../../domain/checks/check.ts';
+import type { Clock, Deadline, Instant } from '../../clock.ts';
+import type { Unanswered } from '../../domain/checks/check.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
-import type { ReadDate } from '../../mirror/checks.ts';
+import type { Limiter } from '../../upstream/limiter.ts';
 import type { AnsweredSale, SaidNow } from '../reads/availability.ts';
 
 /** An answer to a live read. */
@@ -32,16 +32,6 @@ export interface WaitLimits {
   readonly signal: AbortSignal;
 }
 
-/** One live read of a window, as those who wait for it share it. */
-export interface SharedCall<Found> {
-  /** Each date as the mirror showed it when the first caller asked for that date. */
-  readonly shown: Map<string, ReadDate | null>;
-  /** As of the start of the call. */
-  readonly sale: SaleState;
-  /** Conclusions from the answer, by question. */
-  readonly found: Map<string, Found>;
-}
-
 /** A caller that waits for a call. */
 interface Waiter {
   /** The instant until which it waits, by the monotonic clock. */
@@ -58,42 +48,24 @@ const joiningTurns = 3;
 const abandonedMs = 5000;
 
 /** One live read of a window, and its waiters. None waits longer than its deadline. */
-export class LiveCall<Found> implements SharedCall<Found> {
+export class LiveCall {
   readonly key: RecordKey;
-  readonly sale: SaleState;
-  readonly shown = new Map<string, ReadDate | null>();
-  readonly found = new Map<string, Found>();
-  /**
-   * Resolves when it may be sent: the previous call for the window was answered, or has taken long enough, and all who ask
-   * at the same time have joined.
-   */
-  readonly turn: Promise<void>;
-  /** Resolves when the read has ended, and its answer is stored. */
-  readonly end: Promise<void>;
   readonly #clock: Clock;
-  readonly #whyLate: () => Unanswered;
+  readonly #limiter: Limiter;
   readonly #waiters = new Set<Waiter>();
   readonly #stop = new AbortController();
   readonly #answered = Promise.withResolvers<void>();
+  /** Gives the call up that nobody waits for any more; null: somebody does, or it was not sent. */
+  #abandoned: Deadline | null = null;
   #isAnswered = false;
   #wasSent = false;
-  /** Fires for the waiter with the least time left: one timer, however many wait. */
-  #timer: (Deadline & { readonly at: number }) | null = null;
   /** By the monotonic clock; null: not sent. */
   #sent_at: number | null = null;
 
-  constructor(
-    { key, sale }: { readonly key: RecordKey; readonly sale: SaleState },
-    { clock, whyLate }: { readonly clock: Clock; readonly whyLate: () => Unanswered },
-    before: LiveCall<Found> | undefined,
-    read: (call: LiveCall<Found>) => Promise<void>,
-  ) {
+  constructor(key: RecordKey, clock: Clock, limiter: Limiter) {
     this.key = key;
-    this.sale = sale;
     this.#clock = clock;
-    this.#whyLate = whyLate;
-    this.turn = this.#turnAfter(before);
-    this.end = read(this);
+    this.#limiter = limiter;
   }
 
   /** Aborts when the call is given up. */
@@ -120,6 +92,21 @@ export class LiveCall<Found> implements SharedCall<Found> {
     return this.#isAnswered;
   }
 
+  /**
+   * Resolves when it may be sent: the previous call for the window was answered, or has taken long enough, and all who ask
+   * at the same time have joined.
+   */
+  async turn(before: LiveCall | undefined): Promise<void> {
+    if (before !== undefined) await before.#mayFollow(this.signal);
+    await setImmediate();
+    let [joined, turns] = [0, 0];
+    do {
+      joined = this.#waiters.size;
+      turns += 1;
+      await setImmediate();
+    } while (this.#waiters.size > joined && turns < joiningTurns);
+  }
+
   /** Called when the request's turn has come to be sent, and with `no` when it has failed and may be sent again. */
   sent(is: 'yes' | 'no'): void {
     this.#wasSent = true;
@@ -129,14 +116,11 @@ export class LiveCall<Found> implements SharedCall<Found> {
   /** Rejects with the signal's reason when it aborts, which ends this waiter only. */
   wait({ deadline_ms, signal }: WaitLimits): Promise<LiveResult> {
     const { promise, resolve, reject } = Promise.withResolvers<LiveResult>();
+    const late = this.#clock.deadline(deadline_ms, signal);
     const leave = () => {
+      late[Symbol.dispose]();
       this.#waiters.delete(waiter);
-      signal.removeEventListener('abort', gone);
       this.#left();
-    };
-    const gone = () => {
-      leave();
-      reject(signal.reason);
     };
     const waiter: Waiter = {
       late_at: this.#clock.monotonic() + deadline_ms,
@@ -149,9 +133,12 @@ export class LiveCall<Found> implements SharedCall<Found> {
         reject(error);
       },
     };
+    const end = () => {
+      if (signal.aborted) waiter.fail(signal.reason);
+      else waiter.settle(unanswered(whyLate(this.#limiter, this.#clock.now())));
+    };
     this.#waiters.add(waiter);
-    signal.addEventListener('abort', gone, { once: true });
-    if (this.#timer === null || waiter.late_at < this.#timer.at) this.#watch(waiter.late_at);
+    late.signal.addEventListener('abort', end, { once: true });
     return promise;
   }
 
@@ -172,56 +159,26 @@ export class LiveCall<Found> implements SharedCall<Found> {
 
   /** Gives the call up: drops its timer, which would keep a stopped command alive, and aborts its read. */
   stop(reason: string): void {
-    this.#timer?.[Symbol.dispose]();
+    this.#abandoned?.[Symbol.dispose]();
     this.#stop.abort(new Error(reason));
   }
 
   #answerAll(one: (waiter: Waiter) => void): void {
     this.#isAnswered = true;
+    this.#abandoned?.[Symbol.dispose]();
     for (const waiter of [...this.#waiters]) one(waiter);
     this.#answered.resolve();
   }
 
-  /** Answers the waiters whose time is up at an instant, then sets the timer for the next one. */
-  #watch(at: number): void {
-    this.#timer?.[Symbol.dispose]();
-    const late = this.#clock.deadline(Math.max(0, at - this.#clock.monotonic()));
-    this.#timer = { ...late, at };
-    const due = () => {
-      this.#timer = null;
-      if (this.#waiters.size === 0) return this.#abandon();
-      const result = unanswered(this.#whyLate());
-      for (const waiter of [...this.#waiters]) if (waiter.late_at <= at) waiter.settle(result);
-      const next = Math.min(...this.#waiters.values().map(({ late_at }) => late_at));
-      if (Number.isFinite(next)) this.#watch(next);
-      return undefined;
-    };
-    late.signal.addEventListener('abort', due, { once: true });
-  }
-
   /** Drops a call whose last waiter has left, or keeps it a little longer once it was sent. */
   #left(): void {
-    if (this.#waiters.size > 0) return;
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = null;
-    if (this.#isAnswered) return;
-    if (this.#sent_at === null) this.#abandon();
-    else this.#watch(this.#clock.monotonic() + abandonedMs);
-  }
-
-  #abandon(): void {
-    this.stop('nobody waits for this read any more');
-  }
-
-  async #turnAfter(before: LiveCall<Found> | undefined): Promise<void> {
-    if (before !== undefined) await before.#mayFollow(this.signal);
-    await setImmediate();
-    let [joined, turns] = [0, 0];
-    do {
-      joined = this.#waiters.size;
-      turns += 1;
-      await setImmediate();
-    } while (this.#waiters.size > joined && turns < joiningTurns);
+    if (this.#waiters.size > 0 || this.#isAnswered) return;
+    const abandon = () => this.stop('nobody waits for this read any more');
+    if (this.#sent_at === null) abandon();
+    else {
+      this.#abandoned = this.#clock.deadline(abandonedMs);
+      this.#abandoned.signal.addEventListener('abort', abandon, { once: true });
+    }
   }
 
   /** Resolves when the call was answered, has taken long enough, or the signal aborts. */
@@ -234,4 +191,15 @@ export class LiveCall<Found> implements SharedCall<Found> {
     over.signal.addEventListener('abort', () => resolve(), { once: true });
     await Promise.race([this.#answered.promise, promise]);
   }
+}
+
+/** Returns the reason why no call can answer before a pause ends. */
+export function whyPaused(limiter: Limiter): Unanswered {
+  return limiter.pause().unreachable_since === null ? 'throttled' : 'service-unreachable';
+}
+
+/** Returns the reason why an answer has not come in time. */
+function whyLate(limiter: Limiter, now: Instant): Unanswered {
+  const { not_before, unreachable_since } = limiter.pause();
+  return unreachable_since === null && not_before <= now ? 'deadline' : whyPaused(limiter);
 }

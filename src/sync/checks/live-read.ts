@@ -14,12 +14,20 @@ import type { ReadLane, RefusedRead, Sync } from '../records/context.ts';
 import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
 import { type LiveCall, type LiveResult, unanswered } from './live-call.ts';
 
-/** Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. */
-export async function readLive(lane: ReadLane, limiter: Limiter, call: LiveCall<unknown>): Promise<LiveResult> {
+/**
+ * Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. `before`: the
+ * previous call for the window.
+ */
+export async function readLive(
+  lane: ReadLane,
+  limiter: Limiter,
+  call: LiveCall,
+  before: LiveCall | undefined,
+): Promise<LiveResult> {
   const { sync } = lane;
   const { mirror, clock, chance } = sync;
   const { key, signal } = call;
-  await call.turn;
+  await call.turn(before);
   signal.throwIfAborted();
   for (let failures = 0; ; ) {
     const record = mirror.schedule.records.find(key);
@@ -84,7 +92,7 @@ function reasonOf(read: Exclude<AvailabilityRead, { kind: 'stored' }>): Unanswer
  * itself is requested. If the service does not have it either, its dates are withheld until a read answers with dates
  * again.
  */
-async function judgeRefusal(lane: ReadLane, call: LiveCall<unknown>, refusal: RefusedRead): Promise<LiveResult> {
+async function judgeRefusal(lane: ReadLane, call: LiveCall, refusal: RefusedRead): Promise<LiveResult> {
   const { sync } = lane;
   const { mirror } = sync;
   const { key, signal } = call;

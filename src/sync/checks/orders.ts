@@ -79,9 +79,7 @@ export function reportOrder(sync: Sync, order: OrderReport, take: (() => number)
  */
 export async function recheckOrder(desk: CheckDesk, order: OrderReport, signal: AbortSignal): Promise<boolean> {
   const { records } = subjectOf(desk.sync, order);
-  const results = await Promise.all(
-    records.map((key) => desk.sharedReads.recheck(key, { deadline_ms: recheckMs, signal })),
-  );
+  const results = await Promise.all(records.map((key) => desk.recheck(key, { deadline_ms: recheckMs, signal })));
   return results.every(({ kind }) => kind !== 'unanswered');
 }
 

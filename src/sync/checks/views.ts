@@ -5,7 +5,7 @@ import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
 import type { Sync } from '../records/context.ts';
 import { noDate } from '../records/weights.ts';
-import { type Callers, countCallers } from './callers.ts';
+import { Callers } from './callers.ts';
 
 /** A storefront's report of the products and dates that shoppers viewed. It identifies no shopper. */
 export interface SeenReport {
@@ -44,7 +44,7 @@ export class ViewCounter {
 
   constructor(sync: Sync) {
     this.#sync = sync;
-    this.#viewers = countCallers(sync.clock);
+    this.#viewers = new Callers(sync.clock);
   }
 
   add({ product_id, part }: Window, views: number): void {

@@ -620,9 +620,7 @@ const kept: readonly Kept[] = [
     lines: {
       dates: { 'w.shown_stale_at as stale_at': 'w.stale_at' },
       sharedMs: { 'sharedMs = 100;': 'sharedMs = 1e12;' },
-      'LiveCall.#watch': {
-        'if (waiter.late_at <= at) waiter.settle(result);': 'if (waiter.late_at > at) waiter.settle(result);',
-      },
+      'LiveCall.wait': { 'this.#clock.deadline(deadline_ms, signal)': 'this.#clock.deadline(2 * deadline_ms, signal)' },
       inSlot: { "else if (left < count) reasons.add('not-enough-tickets');": '' },
       'LiveCall.isJoinable': { '!this.#wasSent &&': 'this.#wasSent &&' },
     },

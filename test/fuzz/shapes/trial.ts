@@ -86,7 +86,7 @@ async function verdictOn(harness: VirtualHarness, path: string, target: Target):
   const ofVariant = path.startsWith('dates[].timeslots[].variants[].') ? { variants: [{ variant_id, count: 1 }] } : {};
   const { checks } = harness.daemon;
   const answer = await harness.drive(checks.check({ product_id, date, ...ofSlot, ...ofVariant }, never));
-  await harness.drive(checks.sharedReads.stored());
+  await harness.drive(checks.stored());
   return answer.verdict;
 }
 
