@@ -1,16 +1,13 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../clock.ts';
 import { parseDuration } from '../config/units.ts';
-import type { Mirroring } from '../daemon/mirroring.ts';
 import type { CheckReason } from '../domain/checks/check.ts';
 import { type CheckQuestion, deadline, isCaller } from '../domain/checks/check-question.ts';
 import { moneyText } from '../domain/values/money.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { ago, duration, printable } from '../format.ts';
-import { CheckDesk } from '../sync/checks/check.ts';
 import type { CheckAnswer, CheckedDate } from '../sync/checks/check-answer.ts';
-import { refuseDates } from '../sync/records/date-reach.ts';
-import { daemonOrHere } from './daemon-or-here.ts';
+import { askAnyDaemon } from './daemon-or-quiet.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -63,11 +60,7 @@ export function checkCommand(io: Io): Command {
       const question = questionOf(product_id, options, loaded.config.service.currencies[0]);
       const patience_ms = options.deadline + 5000;
       io.ifStopped('the service has not answered, so nothing is known about the date', 'ask again before the order');
-      const answer = await daemonOrHere(
-        { io, loaded },
-        { operation: 'POST /v1/check', body: question, patience_ms },
-        (mirroring) => checkHere(mirroring, question, io.signal),
-      );
+      const answer = await askAnyDaemon(io, loaded, { operation: 'POST /v1/check', body: question, patience_ms });
       io.stdout.write(
         options.json
           ? `${JSON.stringify(answer, null, 2)}\n`
@@ -75,13 +68,6 @@ export function checkCommand(io: Io): Command {
       );
       conclude(io, answer);
     });
-}
-
-/** Asks the service and stores the answer, where no daemon runs. */
-async function checkHere(mirroring: Mirroring, question: CheckQuestion, signal: AbortSignal): Promise<CheckAnswer> {
-  await using desk = new CheckDesk(mirroring);
-  refuseDates(mirroring.sync, { date: question.date });
-  return await desk.check(question, signal);
 }
 
 function questionOf(

@@ -12,7 +12,7 @@ import {
 } from '../domain/evidence/hold.ts';
 import { duration } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
-import { daemonOrHere } from './daemon-or-here.ts';
+import { askAnyDaemon } from './daemon-or-quiet.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { folded, readableWidth, table } from './terminal/table.ts';
@@ -37,7 +37,7 @@ export function heldCommand(io: Io): Command {
           : folded(render(found.held, systemClock.now(), width), width),
       );
     });
-  for (const [name, does, decision, done] of decisions)
+  for (const [name, does, done] of decisions)
     command
       .command(name)
       .description(does)
@@ -49,11 +49,8 @@ export function heldCommand(io: Io): Command {
       )
       .addHelpText('after', `\nExamples:\n  catalogued held ${name} sale-status\n  catalogued held ${name} price`)
       .action(async (kind: Kind | Subject, _: object, own: Command) => {
-        const decided = await daemonOrHere(
-          { io, loaded: configurationFor(io, own) },
-          { operation: `POST /v1/held/${name}`, body: { kind } },
-          ({ sync }) => ({ subjects: sync.evidence.decide(kind, decision) }),
-        );
+        const call = { operation: `POST /v1/held/${name}`, body: { kind } } as const;
+        const decided = await askAnyDaemon(io, configurationFor(io, own), call);
         for (const subject of decided.subjects) io.stdout.write(`${subject}, ${subjects[subject].text}: ${done}.\n`);
       });
   return command;
@@ -63,10 +60,9 @@ const decisions = [
   [
     'approve',
     'Believes what is held, for 24 hours: each record is asked once more, and then shown as the service says.',
-    'approved',
     'asked once more, and believed for 24 hours',
   ],
-  ['reject', 'Keeps what the mirror shows, as stale, for 24 hours.', 'rejected', 'kept as shown for 24 hours'],
+  ['reject', 'Keeps what the mirror shows, as stale, for 24 hours.', 'kept as shown for 24 hours'],
 ] as const;
 
 function kindNamed(value: string): Kind | Subject {

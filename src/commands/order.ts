@@ -1,12 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { QuietDaemon } from '../daemon/quiet.ts';
 import { isOrderId } from '../domain/checks/check-question.ts';
 import type { Rating } from '../domain/checks/error-rate.ts';
-import { CheckDesk } from '../sync/checks/check.ts';
-import { countOnce, type IdentifiedOrder, type OrderCounted } from '../sync/checks/order-once.ts';
+import type { IdentifiedOrder, OrderCounted } from '../sync/checks/orders.ts';
 import { recheckOrder } from '../sync/checks/orders.ts';
-import { daemonOrHere } from './daemon-or-here.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
-import { configurationFor } from './setup.ts';
+import { askDaemon, configurationFor, machineFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 
 export function orderCommand(io: Io): Command {
@@ -47,20 +46,17 @@ export function orderCommand(io: Io): Command {
   return command;
 }
 
-/** Reports to the daemon if one runs; else writes to the file under the lock and reads the dates here. */
+/** Reports to the daemon if one runs; else to a quiet one, whose read of the dates it awaits. */
 async function report(io: Io, command: Command, report: IdentifiedOrder): Promise<string> {
-  const { read, ...noted }: OrderCounted & { readonly read?: boolean } = await daemonOrHere(
-    { io, loaded: configurationFor(io, command) },
-    { operation: 'POST /v1/orders', body: report },
-    async (mirroring) => {
-      await using desk = new CheckDesk(mirroring);
-      const own = countOnce(mirroring.sync, mirroring.inbox.orders, report);
-      if (own.repeated) return own;
-      return { ...own, read: await recheckOrder(desk, report, io.signal) };
-    },
-  );
-  if (read === undefined) return said(noted, noted.due === 0 ? 'are already being read' : 'are due now');
-  return said(noted, read ? 'were read again' : 'are due, because the service did not answer');
+  const loaded = configurationFor(io, command);
+  const call = { operation: 'POST /v1/orders', body: report } as const;
+  const noted = await askDaemon(io, loaded, call);
+  if (noted !== null) return said(noted, noted.due === 0 ? 'are already being read' : 'are due now');
+  await using quiet = await QuietDaemon.start(machineFor(io), loaded, io.signal);
+  const own = await quiet.call(call);
+  const read = own.repeated || (await recheckOrder(quiet.daemon.checks, report, io.signal));
+  io.signal.throwIfAborted();
+  return said(own, read ? 'were read again' : 'are due, because the service did not answer');
 }
 
 function said({ mirror, repeated }: OrderCounted, dates: string): string {

@@ -9,9 +9,9 @@ import { duration, number, printable, short } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { listSubscriptions } from '../sync/subscriptions/declared.ts';
 import type { Attempt } from '../sync/subscriptions/one.ts';
-import type { Application, Comparison, SubscriptionWork } from '../sync/subscriptions/work.ts';
-import { daemonOrHere } from './daemon-or-here.ts';
-import { configurationFor } from './setup.ts';
+import type { Application, Comparison } from '../sync/subscriptions/work.ts';
+import { askQuietDaemon } from './daemon-or-quiet.ts';
+import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
@@ -63,9 +63,7 @@ function addShow(command: Command, io: Io): void {
     .addHelpText('after', '\nExamples:\n  catalogued subscription show\n  catalogued subscription show all-2 --json')
     .action(async (id: string | undefined, options: { json?: boolean }, own: Command) => {
       const body = { subscription_id: id ?? null };
-      const compared = await ask(io, configurationFor(io, own), 'compare', body, (work) =>
-        work.compare(id ?? null, io.signal),
-      );
+      const compared = await ask(io, configurationFor(io, own), 'compare', body);
       print(io, options, compared, () =>
         compared.length === 0 ? nothingRead : compared.map((each) => renderComparison(each, widthOf(io))).join('\n'),
       );
@@ -86,7 +84,7 @@ function addApply(command: Command, io: Io): void {
     .action(async (options: { dryRun?: boolean; json?: boolean }, own: Command) => {
       const run = options.dryRun ? 'dry' : 'now';
       const body = { dry_run: run === 'dry' };
-      const applied = await ask(io, configurationFor(io, own), 'apply', body, (work) => work.apply(run, io.signal));
+      const applied = await ask(io, configurationFor(io, own), 'apply', body);
       print(io, options, applied, () => renderApplied(applied, run, widthOf(io)));
       requireAnswers(applied);
     });
@@ -105,9 +103,7 @@ function addReactivate(command: Command, io: Io): void {
     )
     .action(async (id: string, _: object, own: Command) => {
       const body = { subscription_id: id };
-      const attempts = await ask(io, configurationFor(io, own), 'reactivate', body, (work) =>
-        work.reactivate(id, io.signal),
-      );
+      const attempts = await ask(io, configurationFor(io, own), 'reactivate', body);
       io.stdout.write(renderAttempts(attempts, 'reactivated'));
       requireAnswers(attempts);
     });
@@ -123,9 +119,7 @@ function addRotate(command: Command, io: Io): void {
     .addHelpText('after', '\nExamples:\n  catalogued subscription rotate\n  catalogued subscription rotate all')
     .action(async (id: string | undefined, _: object, own: Command) => {
       const body = { subscription_id: id ?? null };
-      const attempts = await ask(io, configurationFor(io, own), 'rotate', body, (work) =>
-        work.rotate(id ?? null, io.signal),
-      );
+      const attempts = await ask(io, configurationFor(io, own), 'rotate', body);
       io.stdout.write(attempts.length === 0 ? nothingRead : renderAttempts(attempts, 'has a new callback address'));
       requireAnswers(attempts);
     });
@@ -136,16 +130,15 @@ async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(
   loaded: LoadedConfig,
   route: Route,
   body: Body<`POST /v1/subscriptions/${Route}`>,
-  alone: (work: SubscriptionWork) => Promise<Answer<`POST /v1/subscriptions/${Route}`>>,
 ): Promise<Answer<`POST /v1/subscriptions/${Route}`>> {
   const operation = `POST /v1/subscriptions/${route}` as const;
   const call: AdminCall<`POST /v1/subscriptions/${Route}`> = { operation, body, patience_ms: patienceMs };
-  return await daemonOrHere({ io, loaded }, call, ({ subscriptions }) => {
-    if ('why' in subscriptions) throw subscriptions.why;
-    if (route !== 'compare')
-      io.stderr.write('Warning: no daemon runs; what the service sends is lost until one does (catalogued run)\n');
-    return alone(subscriptions.work);
-  });
+  const answer = await askDaemon(io, loaded, call);
+  if (answer !== null) return answer;
+  const own = await askQuietDaemon(io, loaded, call);
+  if (route !== 'compare')
+    io.stderr.write('Warning: no daemon runs; what the service sends is lost until one does (catalogued run)\n');
+  return own;
 }
 
 function print(io: Io, { json }: { json?: boolean }, facts: unknown, text: () => string): void {

@@ -27,7 +27,7 @@ import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { copyInChild } from '../snapshot/snapshot.ts';
 import { readsOf } from '../sqlite/statements.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
-import { countOnceAndRecheck } from '../sync/checks/order-once.ts';
+import { countOnceAndRecheck } from '../sync/checks/orders.ts';
 import { findProducts } from '../sync/reads/find-products.ts';
 import type { Sync } from '../sync/records/context.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
@@ -86,11 +86,15 @@ export const noReload: Reload = {
   last: () => ({ reloads: 0, asked_at: null, changed: [], refused: null }),
 };
 
-/** Connects the admin interface's operations to the parts of a daemon. Disposing closes its connections to the mirror. */
+/**
+ * Connects the admin interface's operations to the parts of a daemon. `resume`: a resync continues an interrupted one of
+ * the same scope. Disposing closes its connections to the mirror.
+ */
 export function answersOf(
   daemon: Daemon,
   loaded: LoadedConfig,
   reload: Reload,
+  { resume = false }: { readonly resume?: boolean } = {},
 ): { readonly answers: AdminAnswers } & AsyncDisposable {
   const { checks, fruitless, receiving, publishing, conditions, status, schedule, stopping } = daemon;
   const { mirror, inbox, files, sync, config, writer } = daemon;
@@ -127,7 +131,7 @@ export function answersOf(
   };
   const resync = async (wanted: ResyncRequest) => {
     const found = await findProducts(sync, wanted.product_ids, { writer, signal: stopping });
-    const { job_id, records, resumed } = await writer.by(() => requestResync(sync, wanted));
+    const { job_id, records, resumed } = await writer.by(() => requestResync(sync, wanted, { resume }));
     await published();
     log.info({ job_id, records, resumed }, 'resync requested');
     const left = costOfResync(sync, wanted, config.budget.requests_per_second, { job_id });

@@ -3,7 +3,7 @@ import { dayMs, hourMs, instant, minuteMs } from '../clock.ts';
 import { wallClock } from '../domain/time/wall-clock.ts';
 import { auditMemoryMs } from '../domain/truth/estimate.ts';
 import { pruneCounts } from '../sync/checks/counts.ts';
-import { orderMemoryMs } from '../sync/checks/order-once.ts';
+import { orderMemoryMs } from '../sync/checks/orders.ts';
 import { reassignCategories, runChores } from '../sync/chores.ts';
 import { completePass, runSyncCycle } from '../sync/engine.ts';
 import { surveyDueAt } from '../sync/records/call-value.ts';

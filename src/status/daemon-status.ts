@@ -7,6 +7,7 @@ import type { JobRuns } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import type { StorageStatus } from '../files/storage-status.ts';
 import type { FileFinding } from '../files/watch.ts';
+import { writeRefusalOf } from '../files/write-refusal.ts';
 import { counted, printable } from '../format.ts';
 import type { ReceiverCounts } from '../inbox/receiver.ts';
 import type { CountedStatus } from '../mirror/status/status.ts';
@@ -84,8 +85,16 @@ export interface DaemonStatus extends UnjudgedStatus {
 const patienceMs = 5 * 60 * 1000;
 
 /** Returns the error with which a command gives up that waits for reads, or null if it goes on waiting. */
-export function givesUp(live: LiveStatus, now: number): CataloguedError | null {
-  return keyRefused(live) ?? serviceUnusable(live, now) ?? unreachableTooLong(live, now) ?? throttledTooLong(live, now);
+export function givesUp(
+  { daemon: live, storage }: { readonly daemon: LiveStatus; readonly storage: StorageStatus },
+  now: number,
+): CataloguedError | null {
+  const refusal = keyRefused(live) ?? serviceUnusable(live, now) ?? unreachableTooLong(live, now);
+  return refusal ?? throttledTooLong(live, now) ?? unwritableTooLong(storage, now);
+}
+
+function unwritableTooLong({ trouble }: StorageStatus, now: number): CataloguedError | null {
+  return trouble === null || now - trouble.since < giveUpAfterMs ? null : writeRefusalOf(trouble.kind);
 }
 
 /** A command that waits gives up after this long: the service unreachable, or the files locked by another program. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/order-once.ts';
+import { countOnce, type IdentifiedOrder, orderMemoryMs } from '../../src/sync/checks/orders.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 async function filled() {
@@ -19,8 +19,8 @@ async function filled() {
   return { harness, order };
 }
 
-function tell({ daemon }: VirtualHarness, order: IdentifiedOrder, work?: Parameters<typeof countOnce>[3]) {
-  return countOnce(daemon.sync, daemon.inbox.orders, order, work);
+function tell({ daemon }: VirtualHarness, order: IdentifiedOrder) {
+  return countOnce(daemon.sync, daemon.inbox.orders, order);
 }
 
 function counted({ daemon }: VirtualHarness, { product_id }: IdentifiedOrder) {
@@ -69,12 +69,10 @@ it('the same id with other contents is refused, and nothing of it counts', async
 it('an order that a kill ended between the two files counts when it is sent again', async () => {
   const { harness, order } = await filled();
   await using _ = harness;
-  const killed = () =>
-    tell(harness, order, (take) => {
-      take?.();
-      throw new Error('killed');
-    });
-  expect(killed).toThrow('killed');
+  vi.spyOn(harness.daemon.mirror, 'transaction').mockImplementationOnce(() => {
+    throw new Error('killed');
+  });
+  expect(() => tell(harness, order)).toThrow('killed');
   // Another one comes first: its number must not make the lost one look counted.
   tell(harness, { ...order, order_id: 'in between' });
   await harness.restart();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
-import { type OrderReport, orderAndRecheck, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
+import { countOnceAndRecheck, type OrderReport, recheckOrder, reportOrder } from '../../src/sync/checks/orders.ts';
 import { believed } from '../../src/sync/records/call-value.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -35,7 +35,8 @@ it('a failed order is read again at once in the checkout lane, and the mirror th
   const { harness, product, failed, desk, key } = await filled();
   await using _ = harness;
   product.sold_out.add(date);
-  expect(orderAndRecheck(desk, failed, never)).toEqual({ due: 1, mirror: 'said-available' });
+  const noted = countOnceAndRecheck(desk, harness.daemon.inbox.orders, failed, never);
+  expect(noted).toEqual({ due: 1, mirror: 'said-available', repeated: false });
   expect(harness.daemon.mirror.schedule.records.find(key)).toMatchObject({ due_reason: 'order-failed' });
   await harness.drive(harness.clock.sleep(5000));
   expect(harness.daemon.limiter.state().lanes.checkout.calls).toBeGreaterThanOrEqual(1);

@@ -9,7 +9,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
-import { countOnceAndRecheck } from '../../src/sync/checks/order-once.ts';
+import { countOnceAndRecheck } from '../../src/sync/checks/orders.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import type { Told } from './history.ts';
 import { plentyBytes, type World } from './world.ts';

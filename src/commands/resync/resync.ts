@@ -2,29 +2,17 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import type { Answer } from '../../admin/api.ts';
-import { systemClock } from '../../clock.ts';
+import type { AdminCall } from '../../admin/client.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import { openMirroring } from '../../daemon/mirroring.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
-import { CataloguedError, exitCodes } from '../../errors.ts';
 import { counted, number, remaining } from '../../format.ts';
-import { givesUp, whyWaiting } from '../../status/daemon-status.ts';
-import {
-  costOfResync,
-  countListed,
-  type ResyncCost,
-  type ResyncRequest,
-  resyncResources,
-} from '../../sync/records/resync.ts';
+import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import { askQuietDaemon } from '../daemon-or-quiet.ts';
 import { calendarDate, productIds } from '../options.ts';
-import { askDaemon, configurationFor, machineFor } from '../setup.ts';
+import { askDaemon, configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { progressPrinter } from '../terminal/progress.ts';
 import { table } from '../terminal/table.ts';
-import { resyncAlone } from './alone.ts';
-import { concludeJob, doneSays, printFound } from './conclude-job.ts';
-import { whileLocked } from './while-locked.ts';
+import { printFound, resyncQuietly, type Started, waitFor, whileLocked } from './wait.ts';
 
 interface Options extends Partial<Readonly<Record<ResyncResource, boolean>>> {
   readonly all?: boolean;
@@ -60,23 +48,18 @@ export function resyncCommand(io: Io): Command {
       const request = requestOf(options, command);
       const loaded = configurationFor(io, command);
       const body = { ...request, dry_run: options.dryRun === true };
-      const ask = () => askDaemon(io, loaded, { operation: 'POST /v1/resync', body, patience_ms: patienceMs });
-      const answer = await (options.wait ? whileLocked(io, systemClock, ask) : ask());
-      if (answer === null) {
-        if (options.dryRun) await priceAlone(io, loaded, request, options);
-        else await resyncAlone(io, loaded, request, options);
-        return;
-      }
-      if (options.dryRun || answer.job_id === null) return printPrice(io, answer, options);
-      printFound(io, answer.found);
+      const call = { operation: 'POST /v1/resync', body, patience_ms: patienceMs } as const;
+      const ask = () => askDaemon(io, loaded, call);
+      const started = await (options.wait ? whileLocked(io, ask) : ask());
+      if (options.dryRun) return printPrice(io, started ?? (await priceQuietly(io, loaded, call)), options);
+      if (started === null) return await resyncQuietly(io, loaded, call, options);
+      printFound(io, started.found);
       // With --wait and --json the one document comes at the end.
-      if (!(options.wait && options.json)) printStart(io, answer, options);
-      io.ifStopped(`the daemon goes on with job ${answer.job_id}`, 'catalogued status');
-      if (options.wait) await waitFor(io, loaded, { ...answer, job_id: answer.job_id }, options);
+      if (!(options.wait && options.json)) printStart(io, started, options);
+      io.ifStopped(`the daemon goes on with job ${started.job_id}`, 'catalogued status');
+      if (options.wait) await waitFor(io, loaded, started, { ...options, quiet: null });
     });
 }
-
-type Started = Answer<'POST /v1/resync'>;
 
 /** Time for the daemon to ask the service about a product, or how many it lists. */
 const patienceMs = 15_000;
@@ -91,12 +74,9 @@ function requestOf(options: Options, command: Command): ResyncRequest {
   return { resources, product_ids: options.product, from: options.from ?? null, to: options.to ?? null };
 }
 
-async function priceAlone(io: Io, loaded: LoadedConfig, request: ResyncRequest, options: Options): Promise<void> {
+async function priceQuietly(io: Io, loaded: LoadedConfig, call: AdminCall<'POST /v1/resync'>): Promise<Started> {
   using place = elsewhereIfNew(loaded);
-  await using mirroring = await openMirroring(machineFor(io), place.loaded);
-  const { sync } = mirroring;
-  const listed = await countListed(sync, 'fill', request, io.signal);
-  printPrice(io, costOfResync(sync, request, loaded.config.budget.requests_per_second, { listed }), options);
+  return await askQuietDaemon(io, place.loaded, call);
 }
 
 /** Returns the configuration; before the first start with an empty mirror in a temporary directory: a price makes no files. */
@@ -141,44 +121,4 @@ function printStart({ stdout }: Io, { job_id, resumed, calls, minutes }: Started
   }
   const started = `Job ${job_id} started: ${counted(calls, 'call')}, about ${remaining(minutes * 60_000)}.`;
   stdout.write(`${started}\n${wait ? '' : 'Follow it with: catalogued status\n'}`);
-}
-
-async function waitFor(
-  io: Io,
-  loaded: LoadedConfig,
-  { job_id, resumed, calls: priced, minutes }: Started & { readonly job_id: number },
-  { json }: Options,
-): Promise<void> {
-  const clock = systemClock;
-  const printer = progressPrinter(io);
-  // The next output begins on its own line, even if a signal ends the command.
-  using _ = { [Symbol.dispose]: printer.end };
-  /** Calls counted by the daemon since its start, when the wait began; null: not read yet. */
-  let before: number | null = null;
-  for (;;) {
-    const job = await askDaemon(io, loaded, { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } });
-    const status = await askDaemon(io, loaded, { operation: 'GET /v1/status' });
-    if (job === null || status === null) {
-      throw new CataloguedError('daemon-gone', 'the daemon stopped before the job was done', {
-        exitCode: exitCodes.retryLater,
-        hint: `start the daemon again: it continues job ${job_id}. Follow it with: catalogued status`,
-      });
-    }
-    const refusal = givesUp(status.daemon, clock.now());
-    if (refusal !== null) throw refusal;
-    const done = job.records - job.left;
-    io.ifStopped(`${doneSays(job)}; the daemon goes on with job ${job_id}`, 'catalogued status');
-    before ??= status.daemon.calls;
-    const calls = status.daemon.calls - before;
-    const note = whyWaiting(status.daemon, job.next_due_at, clock.now());
-    printer.show({ phase: `job ${job_id}`, done, total: job.records, calls, note }, clock.now());
-    if (job.left === 0 && job.finished_at !== null) {
-      printer.end();
-      const { records, failed } = job;
-      if (json)
-        io.stdout.write(`${JSON.stringify({ job_id, resumed, calls: priced, minutes, records, failed }, null, 2)}\n`);
-      return concludeJob(json ? { ...io, stdout: io.stderr } : io, job, status, clock.now());
-    }
-    await clock.sleep(1000, io.signal);
-  }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { tierOfDay } from '../../domain/catalogue/availability.ts';
@@ -37,6 +38,27 @@ export interface OrderNoted {
   readonly mirror: Rating | null;
 }
 
+/** An order with the id under which it counts once. */
+export interface IdentifiedOrder extends OrderReport {
+  /** The storefront's identifier of one attempt at an order. Null: each report counts. */
+  readonly order_id?: string | null;
+}
+
+/** Stores the reported orders by id. They are kept in the inbox database: the mirror holds no orders. */
+export interface OrderLedger {
+  find(id_sha256: string, counted: number): string | null;
+  note(order: { id_sha256: string; contents_sha256: string; told_at: Instant }, counted: number): number;
+}
+
+/** The result of a report that may be a repetition. */
+export interface OrderCounted extends OrderNoted {
+  /** True: it was counted before, so this report had no effect. */
+  readonly repeated: boolean;
+}
+
+/** Milliseconds for which ids are kept: longer than dates can be ordered ahead, and longer than any checkout retries. */
+export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
+
 /**
  * Reports an order: makes the window of its date due at once (specification §1 rule 5). A sale counts for the product's
  * weight and for the top sellers. An order that failed because something was not available makes its dates count as
@@ -74,6 +96,31 @@ export function reportOrder(sync: Sync, order: OrderReport, take: (() => number)
 }
 
 /**
+ * Counts an order once, however often it is sent. An order whose id was counted before is answered as `repeated`, even
+ * if its date has passed. Throws `order-differs` if the same id comes with other contents, and all errors of
+ * `reportOrder`.
+ */
+export function countOnce(sync: Sync, ledger: OrderLedger, order: IdentifiedOrder): OrderCounted {
+  const { order_id = null } = order;
+  if (order_id === null) return { ...reportOrder(sync, order), repeated: false };
+  const counted = sync.mirror.lastOrder();
+  const id_sha256 = hash('sha256', order_id);
+  const contents_sha256 = hash('sha256', contentsOf(order_id, order));
+  const known = ledger.find(id_sha256, counted);
+  if (known === null) {
+    const told_at = sync.clock.now();
+    const take = () => ledger.note({ id_sha256, contents_sha256, told_at }, counted);
+    return { ...reportOrder(sync, order, take), repeated: false };
+  }
+  if (known !== contents_sha256)
+    throw new CataloguedError('order-differs', 'an order with this id was reported before, with other contents', {
+      exitCode: exitCodes.usage,
+      hint: 'use a new id for each order and each attempt at one',
+    });
+  return { due: 0, mirror: null, repeated: true };
+}
+
+/**
  * Reads the dates of an order again now, in the checkout lane. Unanswered ones stay due. Resolves to true if all were
  * answered.
  */
@@ -83,19 +130,21 @@ export async function recheckOrder(desk: CheckDesk, order: OrderReport, signal: 
   return results.every(({ kind }) => kind !== 'unanswered');
 }
 
-/** Reports an order, and reads the dates of a failed one at once instead of at the next scheduled read. */
-export function orderAndRecheck(
+/**
+ * Counts an order as `countOnce` does, and reads the dates of a failed one at once instead of at the next scheduled read.
+ */
+export function countOnceAndRecheck(
   desk: CheckDesk,
-  order: OrderReport,
+  ledger: OrderLedger,
+  order: IdentifiedOrder,
   signal: AbortSignal,
-  take: (() => number) | null = null,
-): OrderNoted {
-  const noted = reportOrder(desk.sync, order, take);
-  if (order.outcome === 'failed')
+): OrderCounted {
+  const counted = countOnce(desk.sync, ledger, order);
+  if (order.outcome === 'failed' && !counted.repeated)
     recheckOrder(desk, order, signal).catch((error: unknown) => {
       if (!signal.aborted) desk.sync.log.error({ err: error }, 'reading the dates of an order again threw');
     });
-  return noted;
+  return counted;
 }
 
 /** A recheck after an order is given up after this time, in milliseconds, and left to the schedule. */
@@ -126,4 +175,9 @@ function subjectOf(sync: Sync, { product_id, date }: OrderReport) {
     .map(({ resource, edition, part }) => ({ resource, product_id, edition, part }));
   const tier: Tier = tierOfDay(cadence.availability, where.day);
   return { known, sale, records, part: where.part, tier };
+}
+
+/** Returns the whole report as one text, with the id, so that hashes of equal orders differ. */
+function contentsOf(id: string, { product_id, date, time = null, quantity, outcome, code }: OrderReport): string {
+  return JSON.stringify([id, product_id, date, time, quantity, outcome, code]);
 }

@@ -646,7 +646,7 @@ const kept: readonly Kept[] = [
     lines: {
       reportOrder: { "if (outcome === 'failed' && saysGone(code))": "if (outcome !== 'failed' && saysGone(code))" },
       recheckOrder: { "return results.every(({ kind }) => kind !== 'unanswered');": 'return results.length > 0;' },
-      orderAndRecheck: { "if (order.outcome === 'failed')": "if (order.outcome === 'confirmed')" },
+      countOnceAndRecheck: { "if (order.outcome === 'failed' &&": "if (order.outcome === 'confirmed' &&" },
     },
   },
   {

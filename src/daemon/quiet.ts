@@ -1,0 +1,104 @@
+import type { Answer, Answering, Answers, Asked } from '../admin/api.ts';
+import type { AdminCall } from '../admin/client.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { liveStatus } from '../status/daemon-status.ts';
+import { runSyncCycle } from '../sync/engine.ts';
+import { answersOf, noReload } from './answers.ts';
+import type { Daemon } from './context.ts';
+import { assemble } from './daemon.ts';
+import type { Machine } from './machine.ts';
+import { openMirroring } from './mirroring.ts';
+import { mirrorCounts } from './status-source.ts';
+
+/**
+ * A daemon in the process of a command, where none runs: it holds the locks, and answers as a running one does. It has no
+ * schedule, no receiver and no interfaces, and publishes nothing. Disposing ends its work.
+ */
+export class QuietDaemon implements AsyncDisposable {
+  readonly daemon: Daemon;
+  readonly #answers: Answers;
+  readonly #stopping: AbortController;
+  readonly #parts: AsyncDisposable;
+  /** The sync cycle under way, until `read` has seen its end; null: none. */
+  #cycle: Promise<'ended'> | null = null;
+
+  private constructor(daemon: Daemon, answers: Answers, stopping: AbortController, parts: AsyncDisposable) {
+    this.daemon = daemon;
+    this.#answers = answers;
+    this.#stopping = stopping;
+    this.#parts = parts;
+  }
+
+  /** Takes the locks (75) and opens the files, as `openMirroring`. Its work ends when the signal aborts. */
+  static async start(machine: Machine, loaded: LoadedConfig, signal: AbortSignal): Promise<QuietDaemon> {
+    await using stack = new AsyncDisposableStack();
+    const stopping = new AbortController();
+    const stop = () => stopping.abort(signal.reason);
+    signal.addEventListener('abort', stop);
+    stack.defer(() => signal.removeEventListener('abort', stop));
+    const mirroring = stack.use(await openMirroring(machine, loaded));
+    const secrets = { ...loaded.secrets, receiver_secret: null, database_url: null };
+    const counts = stack.use(mirrorCounts(mirroring));
+    const options = { stopping: stopping.signal, counts, jobs: () => [] };
+    const daemon = await assemble(stack, mirroring, { ...loaded, secrets }, options);
+    const { answers } = stack.use(answersOf(daemon, loaded, noReload, { resume: true }));
+    mirroring.writer.serve();
+    if (signal.aborted) stop();
+    return new QuietDaemon(daemon, answers.answers, stopping, stack.move());
+  }
+
+  /** Answers a call. Throws what the daemon refuses. */
+  async call<Name extends keyof Answers>({ operation, path, body }: AdminCall<Name>): Promise<Answer<Name>> {
+    // Safe casts: a command names every member of its request, and asks about nothing that can be missing.
+    const answer = this.#answers[operation] as Answering<Name>;
+    return (await answer({ path, body } as Asked<Name>, this.#stopping.signal)) as Answer<Name>;
+  }
+
+  /**
+   * Reads the records of a job until none of them is due, or so many milliseconds have passed. The next call goes on
+   * with what is under way. After the signal's abort it resolves when the reads have ended.
+   */
+  async read(job_id: number, ms: number): Promise<void> {
+    const { signal } = this.#stopping;
+    const { sync, doubts } = this.daemon;
+    doubts.ask(signal).catch(() => undefined);
+    this.#cycle ??= this.#run(job_id);
+    // It may fail while nobody waits for it: the next call throws then.
+    this.#cycle.catch(() => undefined);
+    using over = sync.clock.deadline(ms, signal);
+    const late = Promise.withResolvers<'late'>();
+    over.signal.addEventListener('abort', () => late.resolve('late'));
+    const first = signal.aborted ? await this.#cycle : await Promise.race([this.#cycle, late.promise]);
+    if (first === 'ended') this.#cycle = null;
+    else if (signal.aborted) await this.#cycle;
+  }
+
+  /** Returns what a command that waits for a job has to know, without a count of the whole mirror. */
+  status() {
+    const { limiter, sync, writer, mirror } = this.daemon;
+    return {
+      daemon: liveStatus(limiter, sync.refusals),
+      storage: writer.status(),
+      short_lists: mirror.schedule.shortLists.all(),
+      held: mirror.evidence.held(),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort(new Error('the command has ended'));
+    await this.#cycle?.catch(() => undefined);
+    await this.#parts[Symbol.asyncDispose]();
+  }
+
+  async #run(job_id: number): Promise<'ended'> {
+    const { signal } = this.#stopping;
+    const { sync, config, mirror, writer, watch } = this.daemon;
+    const wait = (mirror.schedule.records.nextDueAt(job_id) ?? 0) - sync.clock.now();
+    await sync.clock.sleep(Math.max(wait, 10), signal).catch(() => undefined);
+    const isTimeKnown = await writer.until(signal, () => watch.look(signal));
+    if (isTimeKnown === true)
+      await writer.until(signal, () => runSyncCycle(sync, config.budget.concurrency, { job_id, signal }));
+    else await sync.clock.sleep(1000, signal).catch(() => undefined);
+    return 'ended';
+  }
+}
