@@ -17,63 +17,40 @@ import { mirrorCounts } from './status-source.ts';
 export class QuietDaemon implements AsyncDisposable {
   readonly daemon: Daemon;
   readonly #answers: Answers;
-  readonly #stopping: AbortController;
+  readonly #ending: AbortController;
   readonly #parts: AsyncDisposable;
   /** The sync cycle under way, until `read` has seen its end; null: none. */
   #cycle: Promise<'ended'> | null = null;
 
-  private constructor(daemon: Daemon, answers: Answers, stopping: AbortController, parts: AsyncDisposable) {
+  private constructor(daemon: Daemon, answers: Answers, ending: AbortController, parts: AsyncDisposable) {
     this.daemon = daemon;
     this.#answers = answers;
-    this.#stopping = stopping;
+    this.#ending = ending;
     this.#parts = parts;
   }
 
   /** Takes the locks (75) and opens the files, as `openMirroring`. Its work ends when the signal aborts. */
   static async start(machine: Machine, loaded: LoadedConfig, signal: AbortSignal): Promise<QuietDaemon> {
     await using stack = new AsyncDisposableStack();
-    const stopping = new AbortController();
-    const stop = () => stopping.abort(signal.reason);
-    signal.addEventListener('abort', stop);
-    stack.defer(() => signal.removeEventListener('abort', stop));
     const mirroring = stack.use(await openMirroring(machine, loaded));
+    const ending = new AbortController();
+    const stopping = AbortSignal.any([signal, ending.signal]);
     const secrets = { ...loaded.secrets, receiver_secret: null, database_url: null };
-    const counts = stack.use(mirrorCounts(mirroring));
-    const options = { stopping: stopping.signal, counts, jobs: () => [] };
+    const options = { stopping, counts: stack.use(mirrorCounts(mirroring)), jobs: () => [] };
     const daemon = await assemble(stack, mirroring, { ...loaded, secrets }, options);
     const { answers } = stack.use(answersOf(daemon, loaded, noReload, { resume: true }));
     mirroring.writer.serve();
-    if (signal.aborted) stop();
-    return new QuietDaemon(daemon, answers.answers, stopping, stack.move());
+    return new QuietDaemon(daemon, answers.answers, ending, stack.move());
   }
 
   /** Answers a call. Throws what the daemon refuses. */
   async call<Name extends keyof Answers>({ operation, path, body }: AdminCall<Name>): Promise<Answer<Name>> {
     // Safe casts: a command names every member of its request, and asks about nothing that can be missing.
     const answer = this.#answers[operation] as Answering<Name>;
-    return (await answer({ path, body } as Asked<Name>, this.#stopping.signal)) as Answer<Name>;
+    return (await answer({ path, body } as Asked<Name>, this.daemon.stopping)) as Answer<Name>;
   }
 
-  /**
-   * Reads the records of a job until none of them is due, or so many milliseconds have passed. The next call goes on
-   * with what is under way. After the signal's abort it resolves when the reads have ended.
-   */
-  async read(job_id: number, ms: number): Promise<void> {
-    const { signal } = this.#stopping;
-    const { sync, doubts } = this.daemon;
-    doubts.ask(signal).catch(() => undefined);
-    this.#cycle ??= this.#run(job_id);
-    // It may fail while nobody waits for it: the next call throws then.
-    this.#cycle.catch(() => undefined);
-    using over = sync.clock.deadline(ms, signal);
-    const late = Promise.withResolvers<'late'>();
-    over.signal.addEventListener('abort', () => late.resolve('late'));
-    const first = signal.aborted ? await this.#cycle : await Promise.race([this.#cycle, late.promise]);
-    if (first === 'ended') this.#cycle = null;
-    else if (signal.aborted) await this.#cycle;
-  }
-
-  /** Returns what a command that waits for a job has to know, without a count of the whole mirror. */
+  /** Returns what a command has to know that waits for a job, without a count of the whole mirror. */
   status() {
     const { limiter, sync, writer, mirror } = this.daemon;
     return {
@@ -84,15 +61,31 @@ export class QuietDaemon implements AsyncDisposable {
     };
   }
 
+  /**
+   * Reads the records of a job until none of them is due, or so many milliseconds have passed; the next call goes on with
+   * what is under way. Once the signal has aborted, resolves when the reads have ended.
+   */
+  async read(job_id: number, ms: number): Promise<void> {
+    const { sync, doubts, stopping } = this.daemon;
+    doubts.ask(stopping).catch(() => undefined);
+    this.#cycle ??= this.#run(job_id);
+    // It may fail while nobody waits for it: the next call throws then.
+    this.#cycle.catch(() => undefined);
+    const late = Promise.withResolvers<'late'>();
+    using over = sync.clock.deadline(ms, stopping);
+    over.signal.addEventListener('abort', () => late.resolve('late'));
+    const first = await Promise.race([this.#cycle, late.promise]);
+    if (first === 'ended' || (stopping.aborted && (await this.#cycle))) this.#cycle = null;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort(new Error('the command has ended'));
+    this.#ending.abort(new Error('the command has ended'));
     await this.#cycle?.catch(() => undefined);
     await this.#parts[Symbol.asyncDispose]();
   }
 
   async #run(job_id: number): Promise<'ended'> {
-    const { signal } = this.#stopping;
-    const { sync, config, mirror, writer, watch } = this.daemon;
+    const { sync, config, mirror, writer, watch, stopping: signal } = this.daemon;
     const wait = (mirror.schedule.records.nextDueAt(job_id) ?? 0) - sync.clock.now();
     await sync.clock.sleep(Math.max(wait, 10), signal).catch(() => undefined);
     const isTimeKnown = await writer.until(signal, () => watch.look(signal));

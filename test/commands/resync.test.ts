@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { outputs } from '../contract/outputs.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -58,7 +59,9 @@ it('--wait waits for a lock of another program, alone and through the daemon, an
     lock.close();
     const { code, stdout } = await resync.ended;
     expect(code).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ records: expect.any(Number), failed: 0 });
+    const printed = JSON.parse(stdout) as Record<string, unknown>;
+    expect(printed).toMatchObject({ records: expect.any(Number), failed: 0, seconds: expect.any(Number) });
+    expect(Object.keys(printed)).toEqual(outputs['resync --wait']);
     if (daemon !== null) {
       daemon.child.kill('SIGTERM');
       await daemon.ended;

@@ -79,7 +79,7 @@ function isLocked(error: unknown): boolean {
 export async function waitFor(
   io: Io,
   loaded: LoadedConfig,
-  { job_id }: Started,
+  { job_id, calls: priced }: Started,
   { json, quiet }: { readonly json?: boolean; readonly quiet: QuietDaemon | null },
 ): Promise<void> {
   const asked = { operation: 'GET /v1/jobs/{id}', path: { id: String(job_id) } } as const;
@@ -116,7 +116,12 @@ export async function waitFor(
       const received_bytes = quiet?.daemon.sync.upstream.received() ?? null;
       const seconds = (now - began) / 1000;
       const peak_memory_mib = quiet === null ? null : Math.round(process.resourceUsage().maxRSS / 1024);
-      const figures = { calls, received_bytes, seconds: Math.round(seconds * 10) / 10, peak_memory_mib };
+      const figures = {
+        calls: quiet === null ? priced : calls,
+        received_bytes,
+        seconds: Math.round(seconds * 10) / 10,
+        peak_memory_mib,
+      };
       if (json) io.stdout.write(`${JSON.stringify({ job_id, records, failed, ...figures }, null, 2)}\n`);
       else if (received_bytes !== null)
         io.stdout.write(
@@ -135,7 +140,7 @@ export async function waitFor(
 type WalkedShortList = ToldShortList & { readonly walked_at: number };
 
 /** Says how far a job has come. */
-export function doneSays({ records, left, failed }: JobState): string {
+function doneSays({ records, left, failed }: JobState): string {
   const failures = failed === 0 ? '' : `, ${number(failed)} of them without success`;
   return `${number(records - left)} of ${counted(records, 'record')} ${records === 1 ? 'was' : 'were'} read${failures}`;
 }
