@@ -60,6 +60,7 @@ const allowed: Record<string, readonly string[]> = {
     'errors.ts',
     'format.ts',
     'log.ts',
+    'section.ts',
   ],
   // Knows the bounds of each part that it configures, and starts none.
   config: ['domain', 'inbox', 'errors.ts'],
@@ -103,6 +104,7 @@ const allowed: Record<string, readonly string[]> = {
     'clock.ts',
     'errors.ts',
     'format.ts',
+    'section.ts',
   ],
   // A copy of another daemon's mirror: it knows the file, and never the service.
   follow: [
@@ -166,6 +168,7 @@ const allowed: Record<string, readonly string[]> = {
     'listen-address.ts',
     'log.ts',
     'package.ts',
+    'section.ts',
   ],
   // Puts the parts together. No part knows the daemon, and the daemon knows no command.
   daemon: [
@@ -219,6 +222,7 @@ const allowed: Record<string, readonly string[]> = {
   'listen-address.ts': [],
   'log.ts': ['format.ts'],
   'package.ts': [],
+  'section.ts': ['format.ts'],
   // A second reading of the specification, which must agree with ours: it shares nothing with it.
   sandbox: ['clock.ts', 'errors.ts'],
   // A package export for programs that are not this one: it knows the views, and nothing of what fills them. What they have

@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { headlineOf } from '../src/status/headline.ts';
-import { statusLine } from '../src/status/status-line.ts';
-import { withConditions } from '../src/status/verdict.ts';
+import { headlineOf, statusLine, withConditions } from '../src/status/verdict.ts';
 import { heldDates, hour, known, now } from './admin/known-status.ts';
 
 type Status = typeof known;

@@ -2,28 +2,17 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
 import { moneyText } from '../domain/values/money.ts';
-import { counted, printable } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { type Explanation, explainProduct } from '../sync/reports/explain.ts';
 import { claimTexts } from '../sync/reports/explain-claims.ts';
 import { type DateExplanation, explainDate } from '../sync/reports/explain-date.ts';
-import {
-  closureCells,
-  closureHeadings,
-  explainedFacts,
-  instant,
-  leftOutMembers,
-  recordCells,
-  recordHeadings,
-  titleOf,
-  unansweredDates,
-} from '../sync/reports/explain-text.ts';
+import { explainedFacts, explainedSections, instant, titleOf } from '../sync/reports/explain-text.ts';
 import { calendarDate, productId } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { folded, readableWidth, table } from './terminal/table.ts';
+import { documentLines, folded, readableWidth, table } from './terminal/table.ts';
 
 export function explainCommand(io: Io): Command {
   return new Command('explain')
@@ -67,26 +56,11 @@ export function explainCommand(io: Io): Command {
 }
 
 function render(found: Explanation, now: number, width: number): string {
-  const { records, closures } = found;
   const facts = [['Product', `${found.product_id}  ${titleOf(found.title)}`], ...explainedFacts(found, now)];
-  const failing = records.filter(({ failure }) => failure !== null);
-  const closed = closures.map((closure) => closureCells(closure, now));
+  const { reads, refused, claims, closures } = explainedSections(found, now);
   return `${[
     ...facts.map(([name = '', value]) => `${name.padEnd(10)}${value}`),
-    '',
-    table(
-      recordHeadings,
-      records.map((record) => recordCells(record, now)),
-      width,
-    ),
-    ...unansweredDates(found, now),
-    ...leftOutMembers(found, now),
-    ...claimTexts(found.claims, now),
-    ...(closed.length === 0 ? [] : ['', table(closureHeadings, closed, width)]),
-    ...failing.map(
-      ({ resource, failure, failures }) =>
-        `${resource} failed ${counted(failures, 'time')}, last: ${printable(failure ?? '')}`,
-    ),
+    ...documentLines([reads, refused, claims, closures], width),
   ].join('\n')}\n`;
 }
 

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
 import { systemClock } from '../clock.ts';
-import { jobTrouble } from '../domain/schedule/job-runs.ts';
+import { jobDuration, jobNext, jobTrouble } from '../domain/schedule/job-runs.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { ago, printable } from '../format.ts';
-import { jobDuration, jobNext, jobPeriod } from '../status/job-messages.ts';
+import { printable } from '../format.ts';
+import { jobsTable } from '../status/sections.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { table, widthOf } from './terminal/table.ts';
+import { tableText, widthOf } from './terminal/table.ts';
 
 /** Longest wait for a job, in milliseconds: a first fill takes as long as the service needs. */
 const patienceMs = 24 * 3_600_000;
@@ -58,17 +58,9 @@ export function jobsCommand(io: Io): Command {
 type Jobs = Answer<'GET /v1/schedule'>['jobs'];
 
 function render(jobs: Jobs, now: number, width: number): string {
-  const rows = jobs.map((job) => [
-    job.name,
-    jobPeriod(job),
-    job.last_run_at === null ? '-' : ago(job.last_run_at, now),
-    jobDuration(job, now) ?? '-',
-    jobNext(job, now),
-    job.failure ?? (job.kept_from === null ? '-' : `waits: ${job.kept_from}`),
-  ]);
   const overdue = jobs.filter(({ overdue, failure }) => overdue === 1 && failure === null);
   return [
-    table(['job', 'every', 'last run', 'took', 'next', 'trouble'], rows, width),
+    tableText(jobsTable(jobs, now), width),
     ...(overdue.length === 0 ? [] : ['', ...overdue.map((job) => `Overdue: ${jobTrouble(job, now)}`)]),
   ].join('\n');
 }

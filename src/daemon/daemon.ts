@@ -11,7 +11,7 @@ import { Attempts } from '../mirror/status/outcomes.ts';
 import { version } from '../package.ts';
 import { keepSnapshots } from '../snapshot/snapshot.ts';
 import { whyWaiting } from '../status/daemon-status.ts';
-import { statusLine } from '../status/status-line.ts';
+import { statusLine } from '../status/verdict.ts';
 import { CheckDesk } from '../sync/checks/check.ts';
 import { watchChecks } from '../sync/checks/flood.ts';
 import { imageDirectory } from '../sync/images/directory.ts';

@@ -195,7 +195,7 @@ const report: WeekReport = {
 };
 
 it('each table of a report has its columns in one order, and the cells belong to their headings', () => {
-  const tables = partsOf(report).flatMap((part) => part.tables);
+  const tables = partsOf(report).flatMap((part) => part.tables ?? []);
   const shown = tables.map(({ caption, headings, rows }) => [
     caption,
     rows.map((row) => row.map((cell, index) => `${headings[index]}: ${cell}`).join(', ')).join('\n'),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { statusText } from '../../src/commands/status/text.ts';
+import { statusText } from '../../src/commands/status/status.ts';
 import { known, now } from '../admin/known-status.ts';
 
 it('status says why jobs do nothing, once for each reason, and how old the figures of a large mirror are', () => {

@@ -5,10 +5,9 @@ import { promiseTable } from '../../domain/conditions/promises.ts';
 import { type ConditionCode, conditionCodes, conditionTable, isCondition } from '../../domain/conditions/table.ts';
 import { ago, duration, number, short } from '../../format.ts';
 import type { Freshness } from '../../mirror/status/status.ts';
-import { foldedPart } from './fold.ts';
-import { type Html, html } from './html.ts';
+import { listing } from '../../section.ts';
+import { foldedPart, type Html, html } from './html.ts';
 import { type ConditionMemory, memoryMs } from './memory.ts';
-import { type TableColumn, tableOf } from './tables.ts';
 
 const dayMs = 86_400_000;
 
@@ -39,19 +38,20 @@ export function historyPart(
   const span = duration(Math.min(now - watched_since, memoryMs));
   const since = now - watched_since < memoryMs ? `, watched since ${day(watched_since)}` : '';
   const strips = (span_ms: number) => (row: Row) => stripOf(row, Math.max(now - span_ms, 0), now, watched_since);
-  const columns: readonly TableColumn<Row>[] = [
-    { heading: 'what', cell: ({ about, code }) => html`${about}${code === null ? null : html` <code>${code}</code>`}` },
-    { heading: '24 hours', cell: strips(dayMs) },
-    { heading: '90 days', cell: strips(memoryMs) },
-    { heading: 'last', cell: (row) => lastOf(row, now) },
-  ];
+  const list = (caption: string, rows: readonly Row[]) =>
+    listing(caption, rows, {
+      what: ({ about, code }) => html`${about}${code === null ? null : html` <code>${code}</code>`}`,
+      '24 hours': strips(dayMs),
+      '90 days': strips(memoryMs),
+      last: (row) => lastOf(row, now),
+    });
   const targets = targetRows(periods, freshness);
   const [missed, met] = [targets.filter(wasMissed), targets.filter((row) => !wasMissed(row))];
   const rest = html`<p class="soft">${others === conditionCodes.length ? 'None' : `None of the other ${number(others)}`} of the <a href="/v1/conditions">conditions</a> was active in this time.</p>`;
-  const seldom = met.length === 0 ? null : tableOf<Row>(`Targets that were never missed${since}`, columns, met);
+  const seldom = met.length === 0 ? null : list(`Targets that were never missed${since}`, met);
   if (periods.length === 0) return foldedPart(`Nothing was wrong in ${span}`, unfolded, html`${seldom}${rest}`);
-  return html`${part(html`${missed.length === 0 ? null : tableOf<Row>(`When a target was missed, as the daemon saw it${since}`, columns, missed)}
-${tableOf<Row>(`When something was wrong${missed.length === 0 ? since : ''}`, columns, conditions)}
+  return html`${part(html`${missed.length === 0 ? null : list(`When a target was missed, as the daemon saw it${since}`, missed)}
+${list(`When something was wrong${missed.length === 0 ? since : ''}`, conditions)}
 ${rest}`)}${seldom === null ? null : foldedPart(`${missed.length === 0 ? `None of ${number(met.length)} targets was` : `${number(met.length)} of ${number(targets.length)} targets were never`} missed in ${span}`, unfolded, seldom)}`;
 }
 

@@ -1,31 +1,28 @@
 import type { FastifyInstance } from 'fastify';
 import type { HeldCondition } from '../../domain/conditions/decide.ts';
-import { limitOf } from '../../domain/evidence/claims.ts';
-import { amountTexts, claimText, type HeldClaims, isOpen, stateText, whatToType } from '../../domain/evidence/hold.ts';
 import type { JobRuns } from '../../domain/schedule/job-runs.ts';
-import { fewestAudits } from '../../domain/truth/estimate.ts';
-import { ago, counted, duration, megabytes, number } from '../../format.ts';
-import type { MirrorStatus } from '../../mirror/status/status.ts';
+import { fewestAudits, outdatedText } from '../../domain/truth/estimate.ts';
+import { ago, counted, duration, number, remaining, resourceLabel } from '../../format.ts';
+import { type Listing, listing, type Section } from '../../section.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
-import { headlineOf } from '../../status/headline.ts';
-import { jobDuration, jobNext, jobPeriod } from '../../status/job-messages.ts';
 import { changesText, earlierText } from '../../status/on-sale-text.ts';
-import { outdatedText } from '../../status/outdated-share.ts';
-import { asOfText } from '../../status/status-line.ts';
-import { acknowledgement, countedIn, problemOf, type StatusVerdict, verdictOf } from '../../status/verdict.ts';
-import { framed } from './document.ts';
-import { foldedPart } from './fold.ts';
-import { sendPage } from './frame.ts';
-import { freshnessPart, nearFirst } from './freshness.ts';
+import { jobsTable, type StatusSections, serviceText, statusSections, targetsTable } from '../../status/sections.ts';
+import {
+  acknowledgement,
+  asOfText,
+  countedIn,
+  headlineOf,
+  neverReadText,
+  problemOf,
+  type StatusVerdict,
+  verdictOf,
+} from '../../status/verdict.ts';
+import { framed, sendPage } from './document.ts';
 import { historyPart } from './history.ts';
-import { type Html, html } from './html.ts';
+import { foldedPart, type Html, html, listPart, sectionPart } from './html.ts';
 import type { PageMemory } from './memory.ts';
-import { backupPart, callsPart, imagesPart, notificationsPart, remarksPart, snapshotPart } from './parts.ts';
 import { searchForm } from './product.ts';
-import { progressPart } from './progress.ts';
-import { changesPart, deliveriesPart, productLink } from './recent.ts';
-import { tableOf } from './tables.ts';
-import { errorRatePart, truthPart } from './truth.ts';
+import { changesPart, deliveriesPart } from './recent.ts';
 
 /** Look of the verdict: its colours, its sign and the icon of the tab. */
 type Tone = 'well' | 'filling' | 'warning' | 'error';
@@ -62,11 +59,7 @@ ${fillingPart(status)}${problemsPart(status, now)}
 
 function fillingPart({ filled_at, records }: DaemonStatus): Html | null {
   if (filled_at !== null) return null;
-  const read =
-    records.all === 0
-      ? 'The product list has not been read yet.'
-      : `${number(records.never_fetched)} of ${counted(records.all, 'record')} ${records.never_fetched === 1 ? 'has' : 'have'} never been read.`;
-  return html`<p>${read} Storefronts see what was read so far.</p>`;
+  return html`<p>${neverReadText(records)}. Storefronts see what was read so far.</p>`;
 }
 
 function problemsPart({ conditions, filled_at, records }: DaemonStatus, now: number): Html | null {
@@ -121,6 +114,7 @@ export function pageRoute(app: FastifyInstance, { shownStatus, memory, now }: Pa
 /** Renders the whole page, without any script. */
 export function renderPage(status: DaemonStatus, memory: PageMemory, now: number, view: PageView): string {
   const aged = asOfText(status, now);
+  const said = statusSections(status, now);
   const { refresh, unfolded } = view;
   return framed({
     title: headlineOf(status, now),
@@ -128,7 +122,7 @@ export function renderPage(status: DaemonStatus, memory: PageMemory, now: number
     now,
     head: html`${refresh === null ? null : html`<meta http-equiv="refresh" content="${refresh}">`}
 <link rel="icon" href="${icon(verdictOf(status, now))}">`,
-    main: html`${verdictPart(status, now)}${figuresPart(status, now)}${searchPart(view)}${progressPart(status, memory, now)}${heldPart(status, now)}${remarksPart(status, now)}${freshnessPart(status, now, unfolded)}${historyPart(memory.conditions, nearFirst(status.freshness), now, unfolded)}${changesPart(memory.changes, now)}<div class="column">${truthPart(status.truth)}${errorRatePart(status.error_rate)}${imagesPart(status, now)}</div><div class="column">${callsPart(status)}${snapshotPart(status, now)}${backupPart(status, now)}</div>${notificationsPart(status, now)}${deliveriesPart(memory.deliveries, now)}${operationPart(status, now)}${jobsPart(status, now, unfolded)}`,
+    main: html`${verdictPart(status, now)}${figuresPart(status, now)}${searchPart(view)}${progressPart(status, memory, now)}${sectionPart(said.held, 'wide')}${remarksPart(status, said, now)}${targetsPart(status, said, now, unfolded)}${historyPart(memory.conditions, said.freshness, now, unfolded)}${changesPart(memory.changes, now)}${columnPart(said.outdated, said.errors, said.images)}${columnPart(said.calls, said.snapshot, said.backup)}${sectionPart(said.notifications, 'wide')}${deliveriesPart(memory.deliveries, now)}${operationPart(said)}${jobsPart(status, now, unfolded)}`,
     footer: html`${
       refresh === null
         ? html`<a href="${address({ ...view, refresh: refreshSeconds })}">Refresh every ${refreshSeconds} s</a>`
@@ -176,95 +170,146 @@ function outdated({ truth }: DaemonStatus): [value: string, more: string] {
   return [text, `by ${counted(audited, 'random read')}${over}`];
 }
 
-/** Shows the figures of the daemon and its file. */
-function operationPart(status: DaemonStatus, now: number): Html {
-  const { products, images, oldest_image_at, filled_at, records, file_bytes, wal_bytes, daemon } = status;
-  const read = records.all - records.never_fetched;
-  return html`<section class="wide"><h2>The daemon and its file</h2><dl class="figures">
-${figure('Filled', filled_at === null ? 'not yet' : ago(filled_at, now), filled_at === null ? (records.all === 0 ? 'nothing read yet' : `${number(read)} of ${counted(records.all, 'record')} read`) : 'every record was read once')}
-${figure('Products', number(products.visible), `visible; ${number(products.withdrawn)} withdrawn`)}
-${figure('Images shown', images === 0 ? 'none' : number(images), oldest_image_at === null ? null : `oldest confirmed ${ago(oldest_image_at, now)}`)}
-${figure('Calls a second', `≤ ${daemon.rate.toFixed(1)}`, `ceiling ${daemon.ceiling}; throttled ${times(daemon.throttled)}`)}
-${figure('File', megabytes(file_bytes), `${megabytes(wal_bytes)} of write-ahead log`)}
-</dl></section>
-`;
-}
-
 function figure(name: string, value: string, more: string | null): Html {
   return html`<div><dt>${name}</dt><dd>${value}${more === null ? null : html`<small>${more}</small>`}</dd></div>`;
 }
 
-function times(count: number): string {
-  return count === 1 ? 'once' : count === 0 ? 'never' : `${number(count)} times`;
+interface Progress {
+  readonly what: string;
+  readonly done: number;
+  readonly all: number;
+  readonly failed: number;
+  /** The remaining time as text. */
+  readonly left: string;
 }
 
-/** Shows the held claims, their numbers of records, and the commands that decide about them; null: none is held. */
-function heldPart({ held }: MirrorStatus, now: number): Html | null {
-  if (held.length === 0) return null;
-  return html`<section class="wide"><h2>Held</h2>
-${tableOf<HeldClaims>(
-  'Too many answers take these away at once',
-  [
-    { heading: 'claimed', cell: (each) => html`${claimText(each)}<code>${each.subject}</code>` },
-    { heading: 'records', kind: 'number', cell: ({ claiming, able }) => `${number(claiming)} of ${number(able)}` },
-    { heading: 'limit', kind: 'number', cell: ({ able }) => number(limitOf(able)) },
-    { heading: 'since', kind: 'number', cell: ({ since }) => ago(since, now) },
-    { heading: 'state', cell: (each) => stateText(each, now) },
-    { heading: 'examples', cell: ({ subject, examples }) => examplesOf(subject, examples) },
-    { heading: 'to decide, type', cell: (each) => (isOpen(each) ? commands(each.subject) : null) },
-  ],
-  held,
-)}</section>
+/** Shows the progress of the first fill and of resyncs; null: none is under way. */
+function progressPart(status: DaemonStatus, { resyncs }: PageMemory, now: number): Html | null {
+  const rows = [...fillOf(status, now), ...resyncs.map((job) => resyncOf(job, status, now))];
+  if (rows.length === 0) return null;
+  const table = listing('What is read beside the schedule', rows, {
+    what: ({ what }) => what,
+    share: shareOf,
+    records: ({ done, all }) => `${number(done)} of ${number(all)}`,
+    failed: ({ failed }) => failed,
+    left: ({ left }) => left,
+  });
+  return listPart('Under way', table);
+}
+
+function shareOf({ done, all }: Progress) {
+  const fresh = all === 0 ? 0 : done / all;
+  return { fresh, label: `${Math.floor(100 * fresh)} %` };
+}
+
+function fillOf(status: DaemonStatus, now: number): Progress[] {
+  const { filled_at, records, daemon } = status;
+  if (filled_at !== null) return [];
+  const left = standsStill(status, now) ?? atRate(records.never_fetched, daemon.rate);
+  const done = records.all - records.never_fetched;
+  const what = 'First fill';
+  return [{ what, done, all: records.all, failed: records.failing, left: records.all === 0 ? 'not known yet' : left }];
+}
+
+/**
+ * Returns the progress of a resync. The remaining time follows from its speed so far, which depends on other reads and
+ * on the service.
+ */
+function resyncOf(job: PageMemory['resyncs'][number], status: DaemonStatus, now: number): Progress {
+  const { job_id, requested_at, records, left: unread, failed, selection } = job;
+  const done = records - unread;
+  const { kinds, product_ids } = selection;
+  const named = [...new Set(kinds.map(({ resource }) => resourceLabel(resource)))].join(', ');
+  const products = product_ids?.filter((id) => id !== 0) ?? null;
+  const of =
+    products === null
+      ? ''
+      : ` of ${products.length === 1 ? `product ${products[0]}` : `${number(products.length)} products`}`;
+  const so_far = Math.max(0, now - requested_at);
+  const left =
+    standsStill(status, now) ??
+    (done === 0 ? atRate(unread, status.daemon.rate) : `about ${remaining((unread * so_far) / done)}`);
+  return { what: `Resync ${job_id}: ${named}${of}`, done, all: records, failed, left };
+}
+
+function standsStill({ daemon: { key_refused, told_until, unreachable_since } }: DaemonStatus, now: number) {
+  if (key_refused !== null) return 'waits for a key';
+  if (unreachable_since !== null) return 'waits for the service';
+  return told_until !== null && told_until > now ? `waits another ${duration(told_until - now)}` : null;
+}
+
+function atRate(records: number, rate: number): string {
+  return rate <= 0 ? 'not known' : `at least ${remaining((records / rate) * 1000)}`;
+}
+
+/** Shows what does not affect the verdict, and that no condition tells. */
+function remarksPart({ daemon, conditions }: DaemonStatus, said: StatusSections, now: number): Html | null {
+  const shown = new Set(conditions.map(({ code }) => code));
+  const away = shown.has('service-unreachable') || shown.has('service-unusable') || shown.has('service-pause');
+  const service = away ? null : serviceText(daemon, now);
+  const remarks = [
+    ...(service === null ? [] : [{ title: 'Service', says: [service] }]),
+    ...[said.closures, said.gaps, said.missing, shown.has('job-failing') ? null : said.jobTroubles, said.failing],
+  ].filter((each) => each !== null);
+  if (remarks.length === 0) return null;
+  return html`<section class="wide"><h2>Worth knowing</h2>
+<ul>${remarks.flatMap(({ title, says }: Section) => says.map((each) => html`<li>${title}: ${each}.</li>`))}</ul>
+${remarks.flatMap(({ tables = [] }: Section) => tables)}</section>
 `;
 }
 
-function examplesOf(subject: HeldClaims['subject'], examples: HeldClaims['examples']): Html {
-  return html`${examples.map((each, index) => {
-    const [shown, said] = amountTexts(subject, each.edition, each);
-    return html`${index === 0 ? '' : '; '}${productLink(each.product_id)}: ${shown}, answered ${said}`;
-  })}`;
-}
-
-function commands(subject: HeldClaims['subject']): Html {
-  return html`${whatToType(subject).map((line, index) => html`${index === 0 ? null : html`<br>`}<code class="typed">${line}</code>`)}`;
+/** Shows the missed freshness targets, and folds those that are met into one line. */
+function targetsPart(status: DaemonStatus, { freshness }: StatusSections, now: number, unfolded: boolean): Html {
+  const [met, missed] = [freshness.filter((line) => line.met === 1), freshness.filter((line) => line.met === 0)];
+  return apart({
+    well: [met.length, targetsTable(met, status.filled_at, now)],
+    ill: [missed.length, targetsTable(missed, status.filled_at, now)],
+    title: status.filled_at === null ? 'Freshness targets' : 'Missed freshness targets',
+    summary: 'freshness targets are met',
+    unfolded,
+  });
 }
 
 /** Shows the jobs that fail, wait or are late, and folds the others into one line. */
 function jobsPart({ jobs }: DaemonStatus, now: number, unfolded: boolean): Html {
   const [well, ill] = [jobs.filter(isWell), jobs.filter((job) => !isWell(job))];
-  const of = ill.length === 0 ? `All ${number(well.length)}` : `${number(well.length)} of ${number(jobs.length)}`;
-  return html`${
-    ill.length === 0
-      ? null
-      : html`<section class="wide"><h2>Jobs that do not run</h2>
-${jobsTable(ill, now)}</section>
-`
-  }${well.length === 0 ? null : foldedPart(`${of} jobs run as planned`, unfolded, jobsTable(well, now))}`;
+  return apart({
+    well: [well.length, jobsTable(well, now)],
+    ill: [ill.length, jobsTable(ill, now)],
+    title: 'Jobs that do not run',
+    summary: 'jobs run as planned',
+    unfolded,
+  });
 }
 
 function isWell({ failure, kept_from, overdue }: JobRuns): boolean {
   return failure === null && kept_from === null && overdue === 0;
 }
 
-function jobsTable(jobs: readonly JobRuns[], now: number): Html {
-  const none = (text: string | null) => text ?? html`<span class="none">none yet</span>`;
-  return tableOf<JobRuns>(
-    "The daemon's jobs since its start",
-    [
-      { heading: 'job', cell: ({ name }) => name },
-      { heading: 'every', kind: 'number', cell: jobPeriod },
-      { heading: 'last run', kind: 'number', cell: ({ last_run_at: at }) => none(at === null ? null : ago(at, now)) },
-      { heading: 'took', kind: 'number', cell: (job) => none(jobDuration(job, now)) },
-      { heading: 'next', kind: 'number', cell: (job) => jobNext(job, now) },
-      { heading: 'state', cell: jobState },
-    ],
-    jobs,
-  );
+interface Apart {
+  readonly well: readonly [count: number, table: Listing];
+  readonly ill: readonly [count: number, table: Listing];
+  /** The title over those that are not well. */
+  readonly title: string;
+  readonly summary: string;
+  readonly unfolded: boolean;
 }
 
-function jobState({ failure, kept_from, overdue, runs }: JobRuns): Html {
-  if (failure !== null) return html`<span class="no">✗ failed</span> <code>${failure}</code>`;
-  if (kept_from !== null) return html`<span class="some">waits</span> <code>${kept_from}</code>`;
-  if (overdue === 0 && runs === 0) return html`<span class="none">not run yet</span>`;
-  return overdue === 1 ? html`<span class="some">overdue</span>` : html`<span class="yes">✓ ok</span>`;
+/** Shows what is not well, and folds the rest into one line. */
+function apart({ well: [well, folded], ill: [ill, shown], title, summary, unfolded }: Apart): Html {
+  const of = ill === 0 ? `All ${number(well)}` : `${number(well)} of ${number(well + ill)}`;
+  const missed = { title, says: [], tables: [shown] };
+  return html`${ill === 0 ? null : sectionPart(missed, 'wide')}${well === 0 ? null : foldedPart(`${of} ${summary}`, unfolded, folded)}`;
+}
+
+function columnPart(...sections: readonly (Section | null)[]): Html {
+  return html`<div class="column">${sections.map((each) => sectionPart(each, 'half'))}</div>`;
+}
+
+/** Shows the facts about the daemon and its file. */
+function operationPart({ filled, products, mirror }: StatusSections): Html {
+  const facts = [filled, products, mirror].map(({ title, says }) => html`<dt>${title}</dt><dd>${says}</dd>\n`);
+  return html`<section class="wide"><h2>The daemon and its file</h2><dl class="facts">
+${facts}</dl></section>
+`;
 }

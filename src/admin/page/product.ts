@@ -4,25 +4,14 @@ import { moneyText } from '../../domain/values/money.ts';
 import { ago, counted, duration, number, short } from '../../format.ts';
 import type { ShownDay, ShownImage } from '../../mirror/catalogue/product-reads.ts';
 import type { FeedChange } from '../../mirror/changes/changes.ts';
-import type { ExplainedRecord, Explanation } from '../../sync/reports/explain.ts';
-import { claimTexts } from '../../sync/reports/explain-claims.ts';
-import {
-  closureCells,
-  closureHeadings,
-  explainedFacts,
-  leftOutMembers,
-  partOf,
-  recordCells,
-  recordHeadings,
-  titleOf,
-  unansweredDates,
-} from '../../sync/reports/explain-text.ts';
+import { listing, marked, type Words } from '../../section.ts';
+import type { Explanation } from '../../sync/reports/explain.ts';
+import { explainedFacts, explainedSections, titleOf } from '../../sync/reports/explain-text.ts';
 import type { Answer } from '../api.ts';
-import { framed } from './document.ts';
-import { sendPage } from './frame.ts';
-import { type Html, html } from './html.ts';
+import { framed, sendPage } from './document.ts';
+
+import { type Html, html, listPart, sectionPart } from './html.ts';
 import { changesOfProduct } from './recent.ts';
-import { type TableColumn, tableOf } from './tables.ts';
 
 /** The result of a search. */
 type Found = NonNullable<Answer<'POST /v1/search'>>;
@@ -89,35 +78,15 @@ function foundPage(words: string, { hits, total }: Found, now: number): string {
     total > hits.length ? `The first ${number(hits.length)} of ${number(total)}` : counted(total, 'product');
   const main = html`<section class="wide"><h1>Products that match “${short(words, 60)}”</h1>
 ${searchForm(words)}
-${tableOf<Found['hits'][number]>(
-  `${listed}, the best match first`,
-  [
-    {
-      heading: 'product',
-      cell: ({ product_id, title }) =>
-        html`<a href="/product?id=${product_id}">${short(title ?? String(product_id))}</a>`,
-    },
-    { heading: 'id', kind: 'number', cell: ({ product_id }) => String(product_id) },
-    { heading: 'city', cell: ({ city_name }) => short(city_name ?? '-') },
-    {
-      heading: 'adult price from',
-      kind: 'number',
-      cell: priceText,
-    },
-    {
-      heading: 'on sale',
-      cell: ({ sellable }) =>
-        sellable === 1 ? html`<span class="yes">✓ yes</span>` : html`<span class="no">✗ no</span>`,
-    },
-    {
-      heading: 'read',
-      kind: 'number',
-      cell: ({ checked_at, stale }) =>
-        html`${ago(checked_at, now)}${stale === 1 ? html` <span class="some">stale</span>` : null}`,
-    },
-  ],
-  hits,
-)}</section>
+${listing(`${listed}, the best match first`, hits, {
+  product: ({ product_id, title }) =>
+    html`<a href="/product?id=${product_id}">${short(title ?? String(product_id))}</a>`,
+  id: ({ product_id }) => String(product_id),
+  city: ({ city_name }) => short(city_name ?? '-'),
+  'adult price from': priceText,
+  'on sale': ({ sellable }) => (sellable === 1 ? marked('yes', '✓ yes') : marked('no', '✗ no')),
+  read: (hit) => readText(hit, now),
+})}</section>
 `;
   return framed({ title: words, about: html`search`, now, main, footer: html`<a href="/">the mirror as a whole</a>` });
 }
@@ -133,11 +102,12 @@ ${searchForm(words, true)}</section>
 /** Renders the view of a product. */
 export function renderProduct({ explanation, days, images, changes }: ProductView, now: number): string {
   const { product_id } = explanation;
+  const { claims, refused, reads, closures } = explainedSections(explanation, now);
   return framed({
     title: `${product_id} ${titleOf(explanation.title)}`,
     about: html`product ${product_id}`,
     now,
-    main: html`${factsPart(explanation, now)}${claimsPart(explanation, now)}${refusedPart(explanation, now)}${datesPart(days, now)}${recordsPart(explanation, now)}${closuresPart(explanation, now)}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
+    main: html`${factsPart(explanation, now)}${sectionPart(claims, 'wide')}${sectionPart(refused, 'wide')}${datesPart(days, now)}${sectionPart(reads, 'wide')}${sectionPart(closures, 'wide')}${changesOfProduct(changes, now)}${imagesPart(images, now)}`,
     footer: html`<a href="/">the mirror as a whole</a> · <a href="/v1/explain/${product_id}">as JSON</a> · <a href="/resync?product=${product_id}">resync</a> · ${searchForm()}`,
   });
 }
@@ -149,67 +119,24 @@ ${explainedFacts(found, now).map(([heading, says]) => html`<dt>${heading}</dt><d
 `;
 }
 
-/** Shows the latest answers that remove data, and the state of each claim. */
-function claimsPart({ claims }: Explanation, now: number): Html | null {
-  if (claims.length === 0) return null;
-  return html`<section class="wide"><h2>Answers that take something away</h2>
-<ul>${claimTexts(claims, now).map((each) => html`<li>${each}</li>`)}</ul></section>
-`;
+function datesPart(days: readonly ShownDay[], now: number): Html | null {
+  const states: Readonly<Record<string, 'yes' | 'some' | 'no'>> = {
+    available: 'yes',
+    sold_out: 'some',
+    not_on_sale: 'no',
+  };
+  const table = listing('As storefronts see them', days, {
+    date: ({ date }) => date,
+    state: ({ state }) => marked(states[state] ?? 'none', state),
+    'adult price': ({ lowest_adult_price, ...day }) => priceText({ ...day, price: lowest_adult_price }),
+    read: (day) => readText(day, now),
+  });
+  return listPart('Next dates', days.length === 0 ? 'None is known' : table);
 }
 
-/** Shows the latest answers that were refused or failed, each with its part of the product. */
-function refusedPart(found: Explanation, now: number): Html {
-  const failing = found.records.filter(({ failure }) => failure !== null);
-  const unanswered = unansweredDates(found, now);
-  return html`<section class="wide"><h2>Answers that could not be used</h2>
-${
-  failing.length === 0
-    ? html`<p class="none">None: the last answer of each part was good.</p>`
-    : tableOf<ExplainedRecord>(
-        'The last of each part; what was mirrored before is kept',
-        [
-          { heading: 'part', cell: (record) => `${partOf(record)} (${record.edition})` },
-          {
-            heading: 'when',
-            kind: 'number',
-            cell: ({ failed_at }) => (failed_at === null ? '-' : ago(failed_at, now)),
-          },
-          { heading: 'in a row', kind: 'number', cell: ({ failures }) => number(failures) },
-          { heading: 'why', cell: ({ failure }) => html`<code>${short(failure ?? '', 400)}</code>` },
-        ],
-        failing,
-      )
-}${unanswered.length === 0 ? null : html`<ul>${unanswered.map((each) => html`<li>${each}</li>`)}</ul>`}</section>
-`;
-}
-
-function datesPart(days: readonly ShownDay[], now: number): Html {
-  const states: Readonly<Record<string, string>> = { available: 'yes', sold_out: 'some', not_on_sale: 'no' };
-  return html`<section class="wide"><h2>Next dates</h2>
-${
-  days.length === 0
-    ? html`<p class="none">None is known.</p>`
-    : tableOf<ShownDay>(
-        'As storefronts see them',
-        [
-          { heading: 'date', cell: ({ date }) => date },
-          { heading: 'state', cell: ({ state }) => html`<span class="${states[state] ?? 'none'}">${state}</span>` },
-          {
-            heading: 'adult price',
-            kind: 'number',
-            cell: ({ lowest_adult_price, ...day }) => priceText({ ...day, price: lowest_adult_price }),
-          },
-          {
-            heading: 'read',
-            kind: 'number',
-            cell: ({ checked_at, stale }) =>
-              html`${ago(checked_at, now)}${stale === 1 ? html` <span class="some">stale</span>` : null}`,
-          },
-        ],
-        days,
-      )
-}</section>
-`;
+/** Returns when something was read, and whether that is too long ago. */
+function readText({ checked_at, stale }: { readonly checked_at: number; readonly stale: 0 | 1 }, now: number): Words {
+  return stale === 1 ? [`${ago(checked_at, now)} `, marked('some', 'stale')] : ago(checked_at, now);
 }
 
 /** Prints the price that shops print, with the type of its tickets where no adult can buy them. */
@@ -219,45 +146,13 @@ function priceText(of: { price: number | null; price_variant_type: string | null
   return `${moneyText(price, currency)}${type === 'adult' || type === null ? '' : ` (${short(type, 40)})`}`;
 }
 
-function recordsPart(found: Explanation, now: number): Html {
-  const rows = found.records.map((record) => recordCells(record, now));
-  const leftOut = leftOutMembers(found, now);
-  return html`<section class="wide"><h2>Reads</h2>
-${tableOf('When and why each part was read, and will be', columnsOf(recordHeadings), rows)}${leftOut.length === 0 ? null : html`<ul>${leftOut.map((each) => html`<li>${each}</li>`)}</ul>`}</section>
-`;
-}
-
-function closuresPart({ closures }: Explanation, now: number): Html | null {
-  if (closures.length === 0) return null;
-  const rows = closures.map((closure) => closureCells(closure, now));
-  return html`<section class="wide"><h2>Announced closures</h2>
-${tableOf('The newest first, and what reads found', columnsOf(closureHeadings), rows)}</section>
-`;
-}
-
-function columnsOf(headings: readonly string[]): TableColumn<readonly string[]>[] {
-  return headings.map((heading, index) => ({ heading, cell: (cells) => cells[index] ?? null }));
-}
-
-function imagesPart(images: readonly ShownImage[], now: number): Html {
-  return html`<section class="wide"><h2>Images</h2>
-${
-  images.length === 0
-    ? html`<p class="none">None is shown.</p>`
-    : tableOf<ShownImage>(
-        'As storefronts see them',
-        [
-          { heading: 'position', cell: ({ position }) => String(position) },
-          { heading: 'credit', cell: ({ credit }) => credit ?? html`<span class="none">none</span>` },
-          { heading: 'alternative text', cell: ({ alt_text }) => alt_text ?? html`<span class="none">none</span>` },
-          {
-            heading: 'hidden',
-            kind: 'number',
-            cell: ({ verified_at }) => `in ${duration(verified_at + imageLimitMs - now)}`,
-          },
-        ],
-        images,
-      )
-}</section>
-`;
+function imagesPart(images: readonly ShownImage[], now: number): Html | null {
+  const none = marked('none', 'none');
+  const table = listing('As storefronts see them', images, {
+    position: ({ position }) => position,
+    credit: ({ credit }) => credit ?? none,
+    'alternative text': ({ alt_text }) => alt_text ?? none,
+    hidden: ({ verified_at }) => `in ${duration(verified_at + imageLimitMs - now)}`,
+  });
+  return listPart('Images', images.length === 0 ? 'None is shown' : table);
 }

@@ -4,9 +4,9 @@ import { moneyText } from '../../domain/values/money.ts';
 import { ago, number, short } from '../../format.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';
 import type { FeedChange } from '../../mirror/changes/changes.ts';
-import { type Html, html } from './html.ts';
+import { listing, marked, type Words } from '../../section.ts';
+import { type Html, html, listPart } from './html.ts';
 import type { TitledChange } from './memory.ts';
-import { type TableColumn, tableOf } from './tables.ts';
 
 /** The detail of a change; its members depend on the kind. */
 type Detail = Readonly<Record<string, unknown>>;
@@ -111,15 +111,15 @@ function spoken(word: string): string {
 }
 
 /** Lists the newest changes of the feed. */
-export function changesPart(changes: readonly TitledChange[], now: number): Html {
+export function changesPart(changes: readonly TitledChange[], now: number): Html | null {
   const words = (change: TitledChange) =>
     html`<a href="/product?id=${change.product_id}">${short(change.title ?? `Product ${change.product_id}`, 80)}</a> ${changeText(change)}.`;
-  return changesTable(changes, words, 'None yet.', now);
+  return changesTable(changes, words, 'None yet', now);
 }
 
 /** Lists the newest changes of one product, which they begin with. */
-export function changesOfProduct(changes: readonly FeedChange[], now: number): Html {
-  return changesTable(changes, (change) => html`It ${changeText(change)}.`, 'None is in the feed.', now);
+export function changesOfProduct(changes: readonly FeedChange[], now: number): Html | null {
+  return changesTable(changes, (change) => html`It ${changeText(change)}.`, 'None is in the feed', now);
 }
 
 function changesTable<Change extends FeedChange>(
@@ -127,42 +127,28 @@ function changesTable<Change extends FeedChange>(
   words: (change: Change) => Html,
   none: string,
   now: number,
-): Html {
-  const columns: readonly TableColumn<Change>[] = [
-    { heading: 'change', cell: (change) => html`<span class="said">${words(change)}</span>` },
-    { heading: 'when', kind: 'number', cell: ({ at }) => ago(at, now) },
-  ];
-  return html`<section class="wide"><h2>Last changes</h2>
-${changes.length === 0 ? html`<p class="none">${none}</p>` : tableOf('The newest of the feed', columns, changes)}</section>
-`;
-}
-
-/** Links to the view of a product. */
-export function productLink(product_id: number): Html {
-  return html`<a href="/product?id=${product_id}">${String(product_id)}</a>`;
+): Html | null {
+  const table = listing('The newest of the feed', changes, {
+    change: (change) => html`<span class="said">${words(change)}</span>`,
+    when: ({ at }) => ago(at, now),
+  });
+  return listPart('Last changes', changes.length === 0 ? none : table);
 }
 
 /** Lists the newest deliveries, and the state of each. */
-export function deliveriesPart(deliveries: readonly ListedDelivery[], now: number): Html {
-  return html`<section class="wide"><h2>Last deliveries</h2>
-${deliveries.length === 0 ? html`<p class="none">None yet.</p>` : deliveriesTable(deliveries, now)}</section>
-`;
+export function deliveriesPart(deliveries: readonly ListedDelivery[], now: number): Html | null {
+  const table = listing('The newest first', deliveries, {
+    number: ({ delivery_id }) => delivery_id,
+    when: ({ received_at }) => ago(received_at, now),
+    subscription: ({ subscription_id }) => subscription_id,
+    state: stateOf,
+  });
+  return listPart('Last deliveries', deliveries.length === 0 ? 'None yet' : table);
 }
 
-function deliveriesTable(deliveries: readonly ListedDelivery[], now: number): Html {
-  return tableOf<ListedDelivery>(
-    'The newest first',
-    [
-      { heading: 'number', cell: ({ delivery_id }) => number(delivery_id) },
-      { heading: 'when', kind: 'number', cell: ({ received_at }) => ago(received_at, now) },
-      { heading: 'subscription', cell: ({ subscription_id }) => subscription_id },
-      { heading: 'state', cell: stateOf },
-    ],
-    deliveries,
-  );
-}
-
-function stateOf({ state, reason }: ListedDelivery): Html {
-  const classes = { applied: 'yes', waiting: 'none', superseded: 'none', quarantined: 'some' } as const;
-  return html`<span class="${classes[state]}">${state}</span>${reason === null ? null : html` <span class="soft">${short(reason, 60)}</span>`}`;
+function stateOf({ state, reason }: ListedDelivery): Words {
+  const tones = { applied: 'yes', waiting: 'none', superseded: 'none', quarantined: 'some' } as const;
+  return reason === null
+    ? marked(tones[state], state)
+    : [marked(tones[state], state), ' ', marked('soft', short(reason, 60))];
 }

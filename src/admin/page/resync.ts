@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
-import { counted, number, remaining } from '../../format.ts';
+import { counted, remaining } from '../../format.ts';
+import { listing } from '../../section.ts';
 import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';
-import { framed } from './document.ts';
+import { framed, sendPage } from './document.ts';
 import type { FormTokens } from './form-token.ts';
-import { sendPage } from './frame.ts';
+
 import { type Html, html } from './html.ts';
-import { tableOf } from './tables.ts';
 
 export interface ResyncPageOptions {
   readonly resync: {
@@ -112,13 +112,6 @@ function pricePart(wanted: ResyncRequest, price: ResyncCost, token: string, refu
   const hidden = (name: string, value: string | number) => html`<input type="hidden" name="${name}" value="${value}">`;
   return html`<section class="wide"><h1>${price.at_least ? 'At least ' : ''}${counted(price.calls, 'call')}, about ${remaining(price.minutes * 60_000)}</h1>
 ${refused(refusal)}<p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
-${tableOf<[string, number]>(
-  'What would be read',
-  [
-    { heading: 'resource', cell: ([resource]) => resource },
-    { heading: 'records', kind: 'number', cell: ([, records]) => number(records) },
-  ],
-  rows,
-)}<form action="/resync" method="post">${wanted.resources.map((name) => hidden('resources', name))}${wanted.product_ids.map((id) => hidden('product', id))}${hidden('token', token)}<button>Start</button> <a href="/">leave it</a></form></section>
+${listing('What would be read', rows, { resource: ([resource]) => resource, records: ([, records]) => records })}<form action="/resync" method="post">${wanted.resources.map((name) => hidden('resources', name))}${wanted.product_ids.map((id) => hidden('product', id))}${hidden('token', token)}<button>Start</button> <a href="/">leave it</a></form></section>
 `;
 }

@@ -2,24 +2,23 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { contentPolicy, framed } from '../../admin/page/document.ts';
-import { type Html, html } from '../../admin/page/html.ts';
-import { tableOf } from '../../admin/page/tables.ts';
+import { type Html, html, sectionPart, type Value } from '../../admin/page/html.ts';
 import { instant, systemClock } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { fewestSearches } from '../../domain/search/fruitless.ts';
-import { countsOf, type FruitlessSearch, type WeekReport, weekReport } from '../../domain/week/report.ts';
+import { countsOf, type FruitlessSearch, isWhole, type WeekReport, weekReport } from '../../domain/week/report.ts';
 import { daysOf, lastSevenDays, type Week, weekBefore, weekNamed } from '../../domain/week/week.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { printable, short } from '../../format.ts';
 import { openInboxForReading } from '../../inbox/inbox.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { WeekReads } from '../../mirror/status/week.ts';
+import { type Listing, plainText } from '../../section.ts';
 import { readsOf } from '../../sqlite/statements.ts';
 import { configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { table, widthOf } from '../terminal/table.ts';
-import { type Figure, figuresOf } from './figures.ts';
-import { daysText, partsOf, type ReportPart, type ReportTable, unknownText } from './parts.ts';
+import { documentLines, widthOf } from '../terminal/table.ts';
+import { daysText, type Figure, figuresOf, partsOf, unknownText } from './parts.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 300;
@@ -38,7 +37,7 @@ function reportPage(report: WeekReport): string {
     main: html`<section class="wide"><h1>The week of the catalogue</h1>
 <p>${week.name}: ${daysText(week)}</p>${unknown === null ? null : html`<p class="soft">${unknown}</p>`}</section>
 <section class="wide" aria-label="Key figures"><dl class="figures">${figuresOf(report).map(figurePart)}</dl></section>
-${partsOf(report).map(sectionOf)}`,
+${partsOf(report).map(({ tables = [], ...part }) => sectionPart({ ...part, tables: tables.map(titled) }, 'wide'))}`,
     footer: html`${written_by} · catalogued report --week`,
   });
 }
@@ -49,25 +48,16 @@ function figurePart({ name, value, before, more }: Figure): Html {
 `;
 }
 
-function sectionOf({ title, says, tables }: ReportPart): Html {
-  return html`<section class="wide"><h2>${title}</h2>
-${says.map((each) => html`<p>${each}</p>\n`)}${tables.map(tablePart)}</section>
-`;
-}
-
 /** A product's title names its row, with the number below. */
-function tablePart({ caption, headings, rows }: ReportTable): Html {
-  const cell = (index: number) => (row: readonly string[]) => short(row[index] ?? '', longestCell);
-  const isNumber = (index: number) => rows.every((row) => /^[+-]?[\d,.]+( %| [A-Z]{3})?$/.test(row[index] ?? ''));
-  const columns = headings.map((heading, index) => ({
-    heading,
-    kind: index > 0 && isNumber(index) ? ('number' as const) : ('text' as const),
-    cell: cell(index),
-  }));
-  const [number, title, ...others] = columns;
-  if (number?.heading !== 'product' || title === undefined) return tableOf(caption, columns, rows);
-  const product = (row: readonly string[]) => html`${title.cell(row)} <code>${number.cell(row)}</code>`;
-  return tableOf<readonly string[]>(caption, [{ heading: 'product', cell: product }, ...others], rows);
+function titled({ headings, rows, ...table }: Listing): Listing<Value> {
+  const cells = rows.map((row) => row.map((cell) => short(plainText(cell), longestCell)));
+  const [first, second, ...others] = headings;
+  if (first !== 'product' || second !== 'title') return { ...table, headings, rows: cells };
+  return {
+    ...table,
+    headings: [first, ...others],
+    rows: cells.map(([number = '', title = '', ...rest]) => [html`${title} <code>${number}</code>`, ...rest]),
+  };
 }
 
 interface Options {
@@ -123,7 +113,8 @@ function reportOf(config: Config, week: Week): WeekReport {
         ...{ at, week: of, mirror: resolve(path), fruitless_searches, week_before },
       });
     };
-    return told(week, countsOf(told(weekBefore(week), null)));
+    const before = told(weekBefore(week), null);
+    return told(week, isWhole(before) ? countsOf(before) : null);
   } finally {
     db.close();
   }
@@ -166,12 +157,6 @@ function reportText(report: WeekReport, width: number): string {
   const values = Math.max(...figures.map(([, value = '']) => value.length));
   const befores = Math.max(...figures.map(([, , before = '']) => before.length));
   const unknown = unknownText(report);
-  const parts = partsOf(report).flatMap(({ title, says, tables }) => [
-    '',
-    title,
-    ...says,
-    ...tables.flatMap(({ caption, headings, rows }) => ['', `${caption}:`, table(headings, rows, width)]),
-  ]);
   return `${[
     `The week of the catalogue: ${week.name}, ${daysText(week)}`,
     `Mirror ${printable(mirror)}`,
@@ -180,6 +165,6 @@ function reportText(report: WeekReport, width: number): string {
     ...figures.map(([name = '', value = '', before = '', more]) =>
       [name.padEnd(names), value.padStart(values), ...(befores === 0 ? [] : [before.padEnd(befores)]), more].join('  '),
     ),
-    ...parts,
+    ...documentLines(partsOf(report), width),
   ].join('\n')}\n`;
 }

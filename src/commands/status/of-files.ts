@@ -7,11 +7,11 @@ import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
 import { snapshotStatus } from '../../snapshot/snapshot.ts';
 import { isMirrorHeld } from '../../sqlite/lock.ts';
+import type { PrintedStatus } from '../../status/sections.ts';
 import { withConditions } from '../../status/verdict.ts';
-import type { ShownStatus } from './text.ts';
 
 /** Returns the status in the files, if no daemon answers: none runs, or the one that runs does not answer. */
-export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: Instant): ShownStatus {
+export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: Instant): PrintedStatus {
   const mirror = mirrorStatus(config, now);
   return withConditions(
     {

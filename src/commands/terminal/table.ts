@@ -1,4 +1,5 @@
 import { printable, short } from '../../format.ts';
+import { type Listing, plainText, type Section } from '../../section.ts';
 import type { Outside } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
@@ -153,4 +154,49 @@ function wrap(text: string, width: number): string[] {
     rest = rest.slice(at).trimStart();
   }
   return [...lines, rest];
+}
+
+const headingWidth = 10;
+
+/** Returns sections as lines, each after its heading. What has one heading stands together, where that comes first. */
+export function sectionLines(sections: readonly (Section | null)[]): string[] {
+  const groups = Map.groupBy(
+    sections.filter((each) => each !== null),
+    ({ title, about = title }) => about,
+  );
+  return [...groups].flatMap(([about, group]) =>
+    group
+      .flatMap(({ says, tables = [] }) => [...says.map(plainText), ...tables.flatMap(({ line }) => line || [])])
+      .map((line, index) => `${(index === 0 ? about : '').padEnd(headingWidth)}${printable(line)}`),
+  );
+}
+
+/** Returns the tables of sections for which no line stands, each below an empty line. */
+export function sectionTables(sections: readonly (Section | null)[], width?: number): string[] {
+  const tables = sections.flatMap((each) => each?.tables ?? []).filter(({ line }) => line === undefined);
+  return tables.flatMap((each) => ['', tableText(each, width)]);
+}
+
+/** Returns a table without drawings and what only a page has room for. */
+export function tableText({ headings, rows, onPage = [] }: Listing, width?: number): string {
+  const isDrawn = (cell: Listing['rows'][number][number]) =>
+    cell !== null && typeof cell === 'object' && 'fresh' in cell;
+  const shown = [...headings.keys()].filter(
+    (index) => !onPage.includes(headings[index] ?? '') && !rows.some((row) => isDrawn(row[index] ?? null)),
+  );
+  return table(
+    shown.map((index) => headings[index] ?? ''),
+    rows.map((row) => shown.map((index) => plainText(row[index] ?? null))),
+    width,
+  );
+}
+
+/** Returns sections below their titles, with the caption of each table above it. */
+export function documentLines(sections: readonly (Section | null)[], width?: number): string[] {
+  return sections.flatMap((each) => {
+    if (each === null) return [];
+    const { title, says, tables = [] } = each;
+    const below = tables.flatMap((table) => ['', `${table.caption}:`, tableText(table, width)]);
+    return ['', title, ...says.map((line) => printable(plainText(line))), ...below];
+  });
 }

@@ -80,3 +80,10 @@ function lateText(line: FreshnessFacts, facts: StoredFacts): string {
 export function ageLabel({ resource, tier }: FreshnessFacts): string {
   return `${resourceLabel(resource)}${tier === null ? '' : ` (${tier})`}`;
 }
+
+/** Orders lines by tier: the data that shoppers ask for most comes first. */
+export function nearFirst<Line extends FreshnessFacts>(lines: readonly Line[]): readonly Line[] {
+  return lines.toSorted((a, b) => tierOrder.indexOf(a.tier) - tierOrder.indexOf(b.tier));
+}
+
+const tierOrder: readonly (string | null)[] = ['near', 'middle', 'far', 'beyond', null];

@@ -1,3 +1,4 @@
+import { number } from '../../format.ts';
 import type { Budget } from '../budget/budget.ts';
 import { limitsAfterPressure } from '../budget/extra-calls.ts';
 import { type Tier, type Tiers, tierOfDay, type Window } from '../catalogue/availability.ts';
@@ -125,4 +126,17 @@ export function findingsOf(
   const outdated = days === 'all' ? held : new Set(days.map((day) => tierOfDay(tiers, day)));
   const found = [...held].map((tier): AuditFinding => ({ tier, outdated: outdated.has(tier) ? 1 : 0 }));
   return [{ tier: 'all', outdated: outdated.size > 0 ? 1 : 0 }, ...found];
+}
+
+/**
+ * Returns a share as people read it: `1.2 % ± 0.3`. The margin is never rounded down. Null if there are too few reads.
+ */
+export function outdatedText({ share, margin }: OutdatedShare): string | null {
+  if (share === null || margin === null) return null;
+  return `${(100 * share).toFixed(1)} % ± ${(Math.ceil(1000 * margin - 1e-9) / 10).toFixed(1)}`;
+}
+
+/** Returns as text why there is no share yet. */
+export function cannotTell({ audited }: OutdatedShare): string {
+  return `cannot tell yet: ${number(audited)} of at least ${fewestAudits} random reads`;
 }

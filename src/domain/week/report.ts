@@ -169,9 +169,12 @@ export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
   };
 }
 
-/** Returns the numbers of a report; null if changes are not known from the beginning of its week on. */
-export function countsOf(report: WeekReport): WeekCounts | null {
-  if (report.filled_at === null || report.known_since !== null) return null;
+/** Returns whether all changes of its week are known. */
+export function isWhole({ filled_at, known_since }: WeekReport): boolean {
+  return filled_at !== null && known_since === null;
+}
+
+export function countsOf(report: WeekReport): WeekCounts {
   const { products, prices, images, checkout, sold_without_subscription: bare, fruitless_searches } = report;
   return {
     added: products.added.length,

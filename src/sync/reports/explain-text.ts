@@ -1,8 +1,10 @@
 import { notedText } from '../../domain/evidence/unreadable.ts';
+import { signalText } from '../../domain/schedule/signal.ts';
 import { meanwhileOf } from '../../domain/service/shapes.ts';
-import { counted, duration, number, printable, short } from '../../format.ts';
+import { ago, counted, duration, number, printable, short } from '../../format.ts';
+import { type Listing, listing, marked, type Section } from '../../section.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
-import { signalText } from './signal-text.ts';
+import { claimTexts } from './explain-claims.ts';
 
 /* The explanation as text, for the command and the page. */
 
@@ -28,26 +30,60 @@ export function explainedFacts(found: Explanation, now: number): readonly (reado
     ['Signals', listed(found, now)],
     ...found.notices.map(
       ({ change_type, subscription_id, received_at }) =>
-        ['Notified', `${duration(now - received_at)} ago: ${change_type} (${subscription_id})`] as const,
+        ['Notified', `${ago(received_at, now)}: ${change_type} (${subscription_id})`] as const,
     ),
     ['Costs', `${found.calls_per_day.toFixed(1)} calls a day`],
   ];
 }
 
-export const recordHeadings = ['part', 'last read', 'next', 'lane', 'changes a day', 'weight', 'failures'];
+/** Returns the sections about its answers and reads; null: there is nothing to say of it. */
+export function explainedSections(found: Explanation, now: number) {
+  const { claims, closures, records } = found;
+  const failing = records.filter(({ failure }) => failure !== null);
+  const unanswered = unansweredDates(found, now);
+  return {
+    claims: claims.length === 0 ? null : { title: 'Answers that take something away', says: claimTexts(claims, now) },
+    refused: {
+      title: 'Answers that could not be used',
+      says: failing.length === 0 ? ['None: the last answer of each part was good', ...unanswered] : unanswered,
+      tables: failing.length === 0 ? [] : [failuresTable(failing, now)],
+    },
+    reads: { title: 'Reads', says: leftOutMembers(found, now), tables: [recordsTable(records, now)] },
+    closures:
+      closures.length === 0 ? null : { title: 'Announced closures', says: [], tables: [closuresTable(closures, now)] },
+  } as const satisfies Record<string, Section | null>;
+}
 
-/** Returns the cells of a record, in the order of the headings above. */
-export function recordCells(record: ExplainedRecord, now: number): string[] {
-  const { fetched_at, due_at, failures } = record;
-  return [
-    `${partOf(record)} (${record.edition})`,
-    fetched_at === null ? 'never' : because(`${duration(now - fetched_at)} ago`, record.fetched_reason),
-    because(due_at <= now ? 'now' : `in ${duration(due_at - now)}`, record.due_reason),
-    record.lane,
-    record.changes_per_day === null ? '-' : record.changes_per_day.toFixed(2),
-    record.weight.toFixed(1),
-    failures === 0 ? '-' : String(failures),
-  ];
+function recordsTable(records: readonly ExplainedRecord[], now: number): Listing {
+  return listing('When and why each part was read, and will be', records, {
+    part: (record) => `${partOf(record)} (${record.edition})`,
+    'last read': ({ fetched_at: at, fetched_reason }) =>
+      at === null ? 'never' : because(ago(at, now), fetched_reason),
+    next: ({ due_at, due_reason }) => because(due_at <= now ? 'now' : `in ${duration(due_at - now)}`, due_reason),
+    lane: ({ lane }) => lane,
+    'changes a day': ({ changes_per_day }) => changes_per_day?.toFixed(2) ?? '-',
+    weight: ({ weight }) => weight.toFixed(1),
+    failures: ({ failures }) => failures || '-',
+  });
+}
+
+function failuresTable(failing: readonly ExplainedRecord[], now: number): Listing {
+  return listing('The last of each part; what was mirrored before is kept', failing, {
+    part: (record) => `${partOf(record)} (${record.edition})`,
+    when: ({ failed_at: at }) => (at === null ? '-' : ago(at, now)),
+    'in a row': ({ failures }) => failures,
+    why: ({ failure }) => marked('code', short(failure ?? '', 400)),
+  });
+}
+
+function closuresTable(closures: readonly ExplainedClosure[], now: number): Listing {
+  return listing('The newest first, and what reads found', closures, {
+    'closed by notification': ({ notified_at }) => ago(notified_at, now),
+    reason: ({ reason }) => reason ?? '-',
+    'expected back': ({ expected_reopening }) => expected_reopening ?? '-',
+    alternative: ({ alternative_product_id }) => String(alternative_product_id ?? '-'),
+    state: ({ state }) => state,
+  });
 }
 
 function because(when: string, reason: string | null): string {
@@ -55,25 +91,12 @@ function because(when: string, reason: string | null): string {
 }
 
 /** Returns the name of the part that a record covers: its dates, or its resource. */
-export function partOf({ resource, from, to }: ExplainedRecord): string {
+function partOf({ resource, from, to }: ExplainedRecord): string {
   return from === null ? resource : `${from} to ${to}`;
 }
 
-export const closureHeadings = ['closed by notification', 'reason', 'expected back', 'alternative', 'state'];
-
-/** Returns the cells of a closure, in the order of `closureHeadings`. */
-export function closureCells(closure: ExplainedClosure, now: number): string[] {
-  return [
-    `${duration(now - closure.notified_at)} ago`,
-    closure.reason ?? '-',
-    closure.expected_reopening ?? '-',
-    String(closure.alternative_product_id ?? '-'),
-    closure.state,
-  ];
-}
-
 /** Returns one sentence for each part whose last answer left out dates. */
-export function unansweredDates({ records }: Explanation, now: number): string[] {
+function unansweredDates({ records }: Explanation, now: number): string[] {
   return records
     .filter(({ unanswered_at }) => unanswered_at !== null)
     .map(
@@ -112,7 +135,7 @@ function announces({ subscription_id, trust, trusted }: Explanation['announced_b
 /** Describes how well the product list shows changes of the product's dates. */
 function listed({ list_signal }: Explanation, now: number): string {
   const { entry_changed_at: at } = list_signal;
-  return `near dates: ${signalText(list_signal)}; ${at === null ? 'its price and sale status there have not changed' : `its own entry changed ${duration(now - at)} ago`}`;
+  return `near dates: ${signalText(list_signal)}; ${at === null ? 'its price and sale status there have not changed' : `its own entry changed ${ago(at, now)}`}`;
 }
 
 /** Describes the harm of a stale copy, and the factors of it. */
@@ -126,7 +149,7 @@ function shownAs(
   { withdrawn_at, sellable, sale_status, disabled_reason, expected_reopening }: Explanation,
   now: number,
 ): string {
-  if (withdrawn_at !== null) return `no: withdrawn ${duration(now - withdrawn_at)} ago`;
+  if (withdrawn_at !== null) return `no: withdrawn ${ago(withdrawn_at, now)}`;
   if (sellable) return 'yes, on sale';
   const reason = disabled_reason === null ? '' : `: ${printable(disabled_reason)}`;
   const reopening = expected_reopening === null ? '' : `, expected back ${printable(expected_reopening)}`;
@@ -164,7 +187,7 @@ function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'],
     hidden_from > now
       ? `hidden in ${duration(hidden_from - now)} unless confirmed again`
       : 'hidden: not confirmed for 14 days';
-  return `${shown}, confirmed ${duration(now - verified_at)} ago, ${until}`;
+  return `${shown}, confirmed ${ago(verified_at, now)}, ${until}`;
 }
 
 /** Formats an instant like `2026-11-21T08:00:00Z`. */
