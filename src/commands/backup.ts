@@ -11,7 +11,7 @@ import { ago, megabytes, printable } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { version } from '../package.ts';
 import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
 export function backupCommand(io: Io): Command {
@@ -31,9 +31,7 @@ export function backupCommand(io: Io): Command {
       const directory = dir === undefined ? config.backup.directory : resolve(dir);
       if (options.list) {
         const found = listed(directory);
-        io.stdout.write(
-          options.json ? `${JSON.stringify(found, null, 2)}\n` : render(found, systemClock.now(), widthOf(io)),
-        );
+        print(io, options, found, () => render(found, systemClock.now(), widthOf(io)));
         return;
       }
       // Refuses what is no mirror of this version, before anything is made.
@@ -52,10 +50,12 @@ export function backupCommand(io: Io): Command {
       );
       const removed =
         dir === undefined ? removeOld(directory, { keep: config.backup.keep, now: systemClock.now() }) : 0;
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify({ ...made, removed }, null, 2)}\n`
-          : `Backup    ${made.backup}, ${megabytes(made.bytes)}, verified\n${removed === 0 ? '' : `Removed   ${removed} of the oldest: backup.keep is ${config.backup.keep}\n`}`,
+      print(
+        io,
+        options,
+        { ...made, removed },
+        () =>
+          `Backup    ${made.backup}, ${megabytes(made.bytes)}, verified\n${removed === 0 ? '' : `Removed   ${removed} of the oldest: backup.keep is ${config.backup.keep}\n`}`,
       );
     });
 }

@@ -10,7 +10,7 @@ import type { CheckAnswer, CheckedDate } from '../sync/checks/check-answer.ts';
 import { askAnyDaemon } from './daemon-or-quiet.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
 import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
 interface Options {
@@ -61,11 +61,7 @@ export function checkCommand(io: Io): Command {
       const patience_ms = options.deadline + 5000;
       io.ifStopped('the service has not answered, so nothing is known about the date', 'ask again before the order');
       const answer = await askAnyDaemon(io, loaded, { operation: 'POST /v1/check', body: question, patience_ms });
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify(answer, null, 2)}\n`
-          : render(question, answer, { now: systemClock.now(), width: widthOf(io) }),
-      );
+      print(io, options, answer, () => render(question, answer, { now: systemClock.now(), width: widthOf(io) }));
       conclude(io, answer);
     });
 }

@@ -4,7 +4,7 @@ import { type Config, type LoadedConfig, type ParsedConfig, parseConfig } from '
 import type { SecretName } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';
 import { fullConfigurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
 /** Builds `config check`, `config show` and `config schema`. */
@@ -55,11 +55,7 @@ export function configCommand(io: Io): Command {
         typeof value === 'string' ? value : JSON.stringify(value),
         origin,
       ]);
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify(object, null, 2)}\n`
-          : `${table(['key', 'value', 'from'], lines, widthOf(io))}\n`,
-      );
+      print(io, options, object, () => `${table(['key', 'value', 'from'], lines, widthOf(io))}\n`);
     });
 
   command

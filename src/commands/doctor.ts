@@ -20,7 +20,7 @@ import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { zoneReleases } from '../files/zone-files.ts';
 import { configurationFor, daemonClient, machineFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { table } from './terminal/table.ts';
 
 const patienceMs = 3 * 60_000;
@@ -45,7 +45,7 @@ export function doctorCommand(io: Io): Command {
         question === null ? await examine(io, configuration) : await readerChecks(question, systemClock.sleep);
       const healthy = isHealthy(checks);
       const about = question === null ? {} : { path: question.path, user: question.user };
-      io.stdout.write(options.json ? `${JSON.stringify({ ...about, healthy, checks }, null, 2)}\n` : render(checks));
+      print(io, options, { ...about, healthy, checks }, () => render(checks));
       if (!healthy) io.answerIsNo();
     });
 }

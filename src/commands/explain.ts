@@ -12,7 +12,7 @@ import { explainedFacts, explainedSections, instant, titleOf } from '../sync/rep
 import { calendarDate, productId } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { documentLines, folded, readableWidth, table } from './terminal/table.ts';
+import { documentLines, printFolded, table } from './terminal/table.ts';
 
 export function explainCommand(io: Io): Command {
   return new Command('explain')
@@ -40,18 +40,10 @@ export function explainCommand(io: Io): Command {
       if (options.date !== undefined) {
         refuseDates(facts, { date: options.date }, { history_ms: config.retention.changes });
         const told = explainDate(mirror, product_id, options.date, found.claims);
-        io.stdout.write(
-          options.json
-            ? `${JSON.stringify(told, null, 2)}\n`
-            : folded(renderDate(told, found.title, systemClock.now(), readableWidth(io)), readableWidth(io)),
-        );
+        printFolded(io, options, told, (width) => renderDate(told, found.title, systemClock.now(), width));
         return;
       }
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify(found, null, 2)}\n`
-          : folded(render(found, systemClock.now(), readableWidth(io)), readableWidth(io)),
-      );
+      printFolded(io, options, found, (width) => render(found, systemClock.now(), width));
     });
 }
 

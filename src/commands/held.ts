@@ -15,7 +15,7 @@ import { openMirrorFacts } from '../mirror/reading.ts';
 import { askAnyDaemon } from './daemon-or-quiet.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
-import { folded, readableWidth, table } from './terminal/table.ts';
+import { printFolded, table } from './terminal/table.ts';
 
 export function heldCommand(io: Io): Command {
   const command = new Command('held').description(
@@ -30,12 +30,7 @@ export function heldCommand(io: Io): Command {
       const { config } = configurationFor(io, own);
       using mirror = openMirrorFacts(config.mirror.path);
       const found = { held: mirror.evidence.held() };
-      const width = readableWidth(io);
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify(found, null, 2)}\n`
-          : folded(render(found.held, systemClock.now(), width), width),
-      );
+      printFolded(io, options, found, (width) => render(found.held, systemClock.now(), width));
     });
   for (const [name, does, done] of decisions)
     command

@@ -6,7 +6,7 @@ import { CataloguedError, exitCodes } from '../errors.ts';
 import { printable } from '../format.ts';
 import { jobsTable } from '../status/sections.ts';
 import { askDaemon, configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { tableText, widthOf } from './terminal/table.ts';
 
 /** Longest wait for a job, in milliseconds: a first fill takes as long as the service needs. */
@@ -25,9 +25,7 @@ export function jobsCommand(io: Io): Command {
     .action(async ({ json }: { json?: boolean }, own: Command) => {
       const loaded = configurationFor(io, own);
       const found = (await askDaemon(io, loaded, { operation: 'GET /v1/schedule' })) ?? noDaemon();
-      io.stdout.write(
-        json ? `${JSON.stringify(found, null, 2)}\n` : `${render(found.jobs, systemClock.now(), widthOf(io))}\n`,
-      );
+      print(io, { json }, found, () => `${render(found.jobs, systemClock.now(), widthOf(io))}\n`);
     });
   command
     .command('run')
@@ -49,7 +47,7 @@ export function jobsCommand(io: Io): Command {
           path: { name },
           patience_ms: patienceMs,
         })) ?? noDaemon();
-      io.stdout.write(json ? `${JSON.stringify(run, null, 2)}\n` : `${renderRun(run, systemClock.now())}\n`);
+      print(io, { json }, run, () => `${renderRun(run, systemClock.now())}\n`);
       if (run.failure !== null || run.kept_from !== null) io.answerIsNo();
     });
   return command;

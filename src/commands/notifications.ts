@@ -13,7 +13,7 @@ import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
 import type { DeliveryState } from '../inbox/tables.ts';
 import { acquireLock } from '../sqlite/lock.ts';
 import { askDaemon, configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
 /** The most characters of a body that are shown. */
@@ -112,7 +112,7 @@ export function notificationsCommand(io: Io): Command {
       using inbox = openInboxForReading(config.mirror.inbox_path);
       const deliveries = inbox.list({ since: since ?? null, state: state ?? null, limit });
       const found = { counts: inbox.counts(), deliveries };
-      io.stdout.write(json ? `${JSON.stringify(found, null, 2)}\n` : renderList(found, systemClock.now(), widthOf(io)));
+      print(io, { json }, found, () => renderList(found, systemClock.now(), widthOf(io)));
     });
   command
     .command('show')
@@ -128,7 +128,7 @@ export function notificationsCommand(io: Io): Command {
       using inbox = openInboxForReading(config.mirror.inbox_path);
       const found = inbox.find(delivery_id);
       if (found === null) throw unknownDelivery(delivery_id);
-      io.stdout.write(json ? `${JSON.stringify(asJson(found), null, 2)}\n` : render(found));
+      print(io, { json }, asJson(found), () => render(found));
     });
   command
     .command('replay')

@@ -7,8 +7,8 @@ import { openMirrorFacts } from '../mirror/reading.ts';
 import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
 import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
-import { folded, readableWidth, table } from './terminal/table.ts';
+import { type Io, print } from './terminal/io.ts';
+import { printFolded, readableWidth, table } from './terminal/table.ts';
 
 export function planCommand(io: Io): Command {
   return new Command('plan')
@@ -39,18 +39,10 @@ export function planCommand(io: Io): Command {
           public_url: receiver.public_url,
         };
         const endpoints = declarationOf(settings, plan, offers);
-        io.stdout.write(
-          options.json
-            ? `${JSON.stringify({ endpoints }, null, 2)}\n`
-            : declared(endpoints, service.base_url, readableWidth(io)),
-        );
+        print(io, options, { endpoints }, () => declared(endpoints, service.base_url, readableWidth(io)));
         return;
       }
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify(plan, null, 2)}\n`
-          : folded(render(plan, readableWidth(io)), readableWidth(io)),
-      );
+      printFolded(io, options, plan, (width) => render(plan, width));
       if (plan.broken.length > 0) io.answerIsNo();
     });
 }

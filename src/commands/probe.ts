@@ -13,7 +13,7 @@ import { makeDirectory } from '../sqlite/make-directory.ts';
 import type { ProbeReport } from '../sync/reports/probe.ts';
 import { mostCalls } from '../sync/reports/probe-calls.ts';
 import { askDaemon, configurationFor, machineFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 
 /** Time for forty calls and the pauses that the service may ask for. */
 const patienceMs = 10 * 60_000;
@@ -44,7 +44,7 @@ export function probeCommand(io: Io, pace: { readonly calls_a_second?: number } 
       if (report.unusable !== null && !told) throw unusable(report.unusable);
       if (record !== undefined) keep(record, report);
       const { recorded: __, ...facts } = report;
-      io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : render(report));
+      print(io, { json }, facts, () => render(report));
       if (record !== undefined)
         io.stderr.write(
           `${counted(report.recorded.length, 'answer')} ${report.recorded.length === 1 ? 'is' : 'are'} in ${record}, without texts, ids, prices, addresses and the key.\n`,

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { type Repair, repairFiles } from '../files/repair.ts';
 import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 
 export function repairCommand(io: Io): Command {
   return new Command('repair')
@@ -19,7 +19,7 @@ export function repairCommand(io: Io): Command {
       const { config } = configurationFor(io, command);
       const dry = options.dryRun === true;
       const done = repairFiles(config, { now: systemClock.now(), dry });
-      io.stdout.write(options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry));
+      print(io, options, { ...done, dry_run: dry }, () => render(done, dry));
     });
 }
 

@@ -6,7 +6,7 @@ import { type Restore, restoreBackup } from '../backup/restore.ts';
 import { systemClock } from '../clock.ts';
 import { ago } from '../format.ts';
 import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 
 export function restoreCommand(io: Io): Command {
   return new Command('restore')
@@ -31,9 +31,7 @@ export function restoreCommand(io: Io): Command {
       await setImmediate();
       io.signal.throwIfAborted();
       const done = restoreBackup(config, backup, { now, dry, manifest });
-      io.stdout.write(
-        options.json ? `${JSON.stringify({ ...done, dry_run: dry }, null, 2)}\n` : render(done, dry, now),
-      );
+      print(io, options, { ...done, dry_run: dry }, () => render(done, dry, now));
     });
 }
 

@@ -12,7 +12,7 @@ import type { Attempt } from '../sync/subscriptions/one.ts';
 import type { Application, Comparison } from '../sync/subscriptions/work.ts';
 import { askQuietDaemon } from './daemon-or-quiet.ts';
 import { askDaemon, configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 import { table, widthOf } from './terminal/table.ts';
 
 /** Printed while every declaration waits for the first walk over the lists. */
@@ -139,10 +139,6 @@ async function ask<Route extends 'compare' | 'apply' | 'reactivate' | 'rotate'>(
   if (route !== 'compare')
     io.stderr.write('Warning: no daemon runs; what the service sends is lost until one does (catalogued run)\n');
   return own;
-}
-
-function print(io: Io, { json }: { json?: boolean }, facts: unknown, text: () => string): void {
-  io.stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : text());
 }
 
 /** Throws (69) with every attempt that the service rejected or did not answer. */

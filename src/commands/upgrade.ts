@@ -8,7 +8,7 @@ import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile, openMirrorForReading } from '../mirror/sql/files.ts';
 import { compareVersions, oldestSafeVersion } from '../sqlite/database-file.ts';
 import { configurationFor } from './setup.ts';
-import type { Io } from './terminal/io.ts';
+import { type Io, print } from './terminal/io.ts';
 
 export function upgradeCommand(io: Io): Command {
   return new Command('upgrade')
@@ -27,7 +27,7 @@ export function upgradeCommand(io: Io): Command {
       if (!existsSync(config.mirror.path)) openMirrorForReading(config.mirror.path).close();
       io.ifStopped('nothing was changed; the copy is removed');
       const check = await checkUpgrade(config, systemClock, io.signal);
-      io.stdout.write(options.json ? `${JSON.stringify(check, null, 2)}\n` : render(check, config.backup.directory));
+      print(io, options, check, () => render(check, config.backup.directory));
       if (check.free_bytes < check.needed_bytes) io.answerIsNo();
     });
 }

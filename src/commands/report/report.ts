@@ -16,7 +16,7 @@ import { WeekReads } from '../../mirror/status/week.ts';
 import { type Listing, plainText } from '../../section.ts';
 import { readsOf } from '../../sqlite/statements.ts';
 import { configurationFor } from '../setup.ts';
-import type { Io } from '../terminal/io.ts';
+import { type Io, print } from '../terminal/io.ts';
 import { documentLines, widthOf } from '../terminal/table.ts';
 import { daysText, type Figure, figuresOf, partsOf, unknownText } from './parts.ts';
 
@@ -90,7 +90,7 @@ export function reportCommand(io: Io): Command {
       if (html !== undefined) {
         writePage(html, reportPage(report));
         io.stdout.write(`Written to ${html}.\n`);
-      } else io.stdout.write(json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report, widthOf(io)));
+      } else print(io, { json }, report, () => reportText(report, widthOf(io)));
     });
 }
 

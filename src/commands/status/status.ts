@@ -10,7 +10,7 @@ import { type PrintedStatus, type ShownStatus, statusSections, targetsTable } fr
 import { conditionSays, verdictOf } from '../../status/verdict.ts';
 import { configurationFor, daemonClient } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
-import { folded, readableWidth, sectionLines, sectionTables, tableText } from '../terminal/table.ts';
+import { printFolded, sectionLines, sectionTables, tableText } from '../terminal/table.ts';
 
 export function statusCommand(io: Io): Command {
   return new Command('status')
@@ -27,11 +27,7 @@ export function statusCommand(io: Io): Command {
         asked === null || asked === 'silent'
           ? await filesSay(loaded, asked === null ? 'none' : 'silent', now)
           : { ...asked, daemon_answers: true };
-      io.stdout.write(
-        options.json
-          ? `${JSON.stringify(status, null, 2)}\n`
-          : folded(statusText(status, now, readableWidth(io)), readableWidth(io)),
-      );
+      printFolded(io, options, status, (width) => statusText(status, now, width));
       if (verdictOf(status, now).state !== 'true') io.answerIsNo();
     });
 }

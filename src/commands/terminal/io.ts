@@ -20,3 +20,13 @@ export interface Io extends Outside {
   /** Records what a signal would leave finished and unfinished now, and what to do then. `main` prints the latest record if a signal ends the command. */
   ifStopped(left: string, hint?: string): void;
 }
+
+/** Prints an answer: its facts as JSON, or as text for people. */
+export function print(
+  { stdout }: Outside,
+  { json }: { readonly json?: boolean | undefined },
+  facts: unknown,
+  text: () => string,
+): void {
+  stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : text());
+}

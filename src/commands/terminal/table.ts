@@ -1,6 +1,6 @@
 import { printable, short } from '../../format.ts';
 import { type Listing, plainText, type Section } from '../../section.ts';
-import type { Outside } from './io.ts';
+import { type Outside, print } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */
 const longestCell = 2000;
@@ -40,6 +40,17 @@ export function foldedHelp(text: string, width: number): string {
     paragraph.split('\n').some((line) => line.length > width) ? paragraph.replaceAll('\n', ' ') : paragraph,
   );
   return folded(filled, width);
+}
+
+/** Prints an answer: its facts as JSON, or as text for people, no wider than they can read. */
+export function printFolded(
+  io: Outside,
+  options: { readonly json?: boolean | undefined },
+  facts: unknown,
+  text: (width: number) => string,
+): void {
+  const width = readableWidth(io);
+  print(io, options, facts, () => folded(text(width), width));
 }
 
 /** The most that continuation lines are indented: text keeps most of a narrow terminal. */
