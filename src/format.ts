@@ -39,6 +39,26 @@ export function remaining(ms: number): string {
   return duration(ms > 0 ? Math.max(ms, 1000) : 0);
 }
 
+/** Formats a share like `1.2 %`. */
+export function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+/** Formats an instant like `2026-11-21 08:00`, in UTC. */
+export function minuteText(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+}
+
+/** Formats an instant like `2026-11-21T08:00:00Z`. */
+export function secondText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
+/** Formats the day of an instant like `2026-11-21`, in UTC. */
+export function dayText(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
 /** Formats a size like `20.7 MiB`. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

@@ -6,7 +6,7 @@ import { instant } from '../src/clock.ts';
 import { createSecret, type Secrets } from '../src/config/secrets.ts';
 import { type Check, isHealthy } from '../src/doctor/check.ts';
 import { credentialChecks, localChecks, type ServiceProbes, serviceChecks } from '../src/doctor/doctor.ts';
-import { storefrontDoor } from '../src/doctor/storefront-door.ts';
+import { storefrontDoor } from '../src/doctor/files.ts';
 import type { Comparison, ManagedSubscriptions, SubscriptionWork } from '../src/sync/subscriptions/work.ts';
 import { testConfig } from './fakes/test-config.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';

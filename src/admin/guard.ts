@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Admit } from './listening.ts';
 
 /** The rules for callers of the admin interface outside a unix socket. */
 export interface GuardRules {
@@ -22,7 +24,7 @@ export interface Refusal {
 const open = new Set(['/healthz', '/readyz']);
 
 /** Returns whether a route needs no token. `route` is the pattern matched by the router; null: none. */
-export function isOpen(route: string | null): boolean {
+function isOpen(route: string | null): boolean {
   return route !== null && open.has(route);
 }
 
@@ -125,4 +127,18 @@ function isSame(given: string, wanted: string): boolean {
 
 function refuse(status: Refusal['status'], error: Refusal['error'], message: string): Refusal {
   return { status, error, message };
+}
+
+/** Refuses requests before anything else of them is read, even for unknown routes. */
+export function guardAdmin(app: FastifyInstance, rules: GuardRules, admit: Admit): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const { method, headers, routeOptions } = request;
+    const route = routeOptions.url ?? null;
+    const refusal = refusalOf({ method, headers, route }, rules);
+    if (refusal === null && !isOpen(route)) admit(request, reply);
+    if (refusal === null) return;
+    const { status, ...answer } = refusal;
+    if (status === 401) reply.header('www-authenticate', 'Basic realm="catalogued", charset="UTF-8"');
+    return reply.code(status).send(answer);
+  });
 }

@@ -3,9 +3,10 @@ import { subjectNames } from '../domain/evidence/claims.ts';
 import { isOpen } from '../domain/evidence/hold.ts';
 import type { OutdatedShare } from '../domain/truth/estimate.ts';
 import type { Freshness } from '../mirror/status/status.ts';
+import type { DaemonStatus } from '../status/daemon-status.ts';
 import { verdictOf } from '../status/verdict.ts';
-import type { Labels } from './exposition.ts';
-import { bit, counter, gauge, labelled, type MeasuredFamily, one, seconds, some } from './measured.ts';
+import type { Family, Labels, Sample } from './exposition.ts';
+import type { ProcessFigures } from './process-figures.ts';
 
 /** The metrics about outdated data that shoppers see, and about the mirror's errors found by checks and orders. */
 const truthFamilies: readonly MeasuredFamily[] = [
@@ -411,4 +412,46 @@ const statuses = new Set(['active', 'accepted', 'degraded', 'failed', 'cancelled
 /** Replaces an unknown status by `other`, because the service could send anything. */
 function knownStatus(status: string | null): string {
   return status === null ? 'unknown' : statuses.has(status) ? status : 'other';
+}
+
+/* The facts from which `/metrics` is computed. */
+
+interface Facts {
+  readonly status: DaemonStatus;
+  readonly process: ProcessFigures;
+  readonly now: number;
+}
+
+interface MeasuredFamily extends Family {
+  readonly of: (facts: Facts) => readonly Sample[];
+}
+
+function gauge(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
+  return { name, type: 'gauge', help, of };
+}
+
+/** Returns a counter. It only grows, but may start from zero with the process. */
+function counter(name: string, help: string, of: MeasuredFamily['of']): MeasuredFamily {
+  return { name, type: 'counter', help, of };
+}
+
+function one(value: number | null): Sample[] {
+  return some({}, value);
+}
+
+/** Returns one sample, or none for a missing value, because an unmeasured value is not 0. */
+function some(labels: Labels, value: number | null): Sample[] {
+  return value === null ? [] : [{ labels, value }];
+}
+
+function labelled(label: string, values: Readonly<Record<string, number>>): Sample[] {
+  return Object.entries(values).map(([name, value]) => ({ labels: { [label]: name }, value }));
+}
+
+function bit(condition: boolean): 0 | 1 {
+  return condition ? 1 : 0;
+}
+
+function seconds(ms: number | null): number | null {
+  return ms === null ? null : ms / 1000;
 }

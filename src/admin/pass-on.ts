@@ -9,7 +9,7 @@ import { storefrontOperations } from './api.ts';
 import { routeOf } from './api-routes.ts';
 import { exposition } from './exposition.ts';
 import type { StorefrontRules } from './guard.ts';
-import { guardAdmin } from './guard-admin.ts';
+import { guardAdmin } from './guard.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { guardStorefront, storefrontDescription } from './storefront.ts';
 

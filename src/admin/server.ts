@@ -5,7 +5,7 @@ import type { DaemonStatus } from '../status/daemon-status.ts';
 import { type OperationName, operations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals } from './api-routes.ts';
 import { exposition } from './exposition.ts';
-import { guardAdmin } from './guard-admin.ts';
+import { guardAdmin } from './guard.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
 import { metricFamilies } from './metric-families.ts';
 import { openApi } from './openapi.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import type { Cursor } from '../domain/changes/change-cursor.ts';
-import { printable } from '../format.ts';
+import { printable, secondText } from '../format.ts';
 import { ChangeFeed, changeJson, type FeedChange } from '../mirror/changes/changes.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { fileAt } from '../sqlite/file.ts';
@@ -150,7 +150,7 @@ function printRows(io: Io): Print {
   let headed = false;
   return async (changes) => {
     const rows = changes.map(({ seq, at, product_id, kind, date, language, detail }) =>
-      row(String(seq), instant(at), String(product_id), kind, date ?? language ?? '-', printable(detail)),
+      row(String(seq), secondText(at), String(product_id), kind, date ?? language ?? '-', printable(detail)),
     );
     await write(
       io,
@@ -167,10 +167,6 @@ function row(seq: string, at: string, product: string, kind: string, of: string,
 
 async function write({ stdout, signal }: Io, text: string): Promise<void> {
   if (!stdout.write(text)) await once(stdout, 'drain', { signal }).catch(() => signal.throwIfAborted());
-}
-
-function instant(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
 function whole(value: string): number {

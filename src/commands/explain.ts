@@ -2,13 +2,14 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
 import { moneyText } from '../domain/values/money.ts';
+import { secondText } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { notMirrored } from '../sync/checks/check.ts';
 import { refuseDates } from '../sync/records/date-reach.ts';
 import { type Explanation, explainProduct } from '../sync/reports/explain.ts';
 import { claimTexts } from '../sync/reports/explain-claims.ts';
 import { type DateExplanation, explainDate } from '../sync/reports/explain-date.ts';
-import { explainedFacts, explainedSections, instant, titleOf } from '../sync/reports/explain-text.ts';
+import { explainedFacts, explainedSections, titleOf } from '../sync/reports/explain-text.ts';
 import { calendarDate, productId } from './options.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
@@ -60,7 +61,7 @@ function renderDate(told: DateExplanation, title: string | null, at: number, wid
   const { product_id, date, now, history, claims } = told;
   const shown = now.map(
     ({ currency, state, checked_at, stale }) =>
-      `Now ${state} (${currency}), read ${instant(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
+      `Now ${state} (${currency}), read ${secondText(checked_at)}${stale === 1 ? ', which is too long ago' : ''}`,
   );
   const lines = [
     `Product ${product_id}  ${titleOf(title)}`,
@@ -68,8 +69,8 @@ function renderDate(told: DateExplanation, title: string | null, at: number, wid
   ];
   lines.push(...claimTexts(claims, at));
   const rows = history.map(({ currency, from, to, state, lowest_price, reason }) => [
-    from === null ? 'its first read' : instant(from),
-    to === null ? 'now' : instant(to),
+    from === null ? 'its first read' : secondText(from),
+    to === null ? 'now' : secondText(to),
     state ?? '-',
     lowest_price === null ? '-' : moneyText(lowest_price, currency),
     reason ?? '-',

@@ -6,7 +6,7 @@ import { isOneOfSeveral, noReplay } from '../daemon/sharing/sharing.ts';
 import { deliveryText } from '../domain/push/delivery-text.ts';
 import { isDate } from '../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { counted, duration, number, printable, printableLines } from '../format.ts';
+import { counted, duration, number, printable, printableLines, secondText } from '../format.ts';
 import type { Delivery, ListedDelivery } from '../inbox/delivery.ts';
 import type { DeliveryCounts } from '../inbox/delivery-reads.ts';
 import { openInbox, openInboxForReading } from '../inbox/inbox.ts';
@@ -209,10 +209,10 @@ function renderList(
 }
 
 function render(found: Delivery): string {
-  const settled = found.settled_at === null ? '' : ` since ${printed(found.settled_at)}`;
+  const settled = found.settled_at === null ? '' : ` since ${secondText(found.settled_at)}`;
   const facts = [
     ['Delivery', `${found.delivery_id}${found.replay_of === null ? '' : `, which repeats ${found.replay_of}`}`],
-    ['Received', `${printed(found.received_at)} from ${printable(found.peer)}`],
+    ['Received', `${secondText(found.received_at)} from ${printable(found.peer)}`],
     ['Address', `${found.subscription_id}, epoch ${found.epoch}`],
     ['State', `${found.state}${settled}${found.reason === null ? '' : `: ${found.reason}`}`],
     ['Type', found.content_type === null ? 'not said' : printable(found.content_type)],
@@ -228,10 +228,6 @@ function render(found: Delivery): string {
 /** Returns a delivery for JSON: the body as base64, and as text too if it is UTF-8. */
 function asJson({ body, ...facts }: Delivery): object {
   return { ...facts, text: textOf(body), base64: body.toString('base64') };
-}
-
-function printed(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
 
 function time(value: string): Instant {

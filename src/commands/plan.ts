@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
 import type { Resource } from '../domain/schedule/resources.ts';
-import { counted, duration, number } from '../format.ts';
+import { counted, duration, number, percent } from '../format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
 import { makePlan, type Plan } from '../sync/reports/plan.ts';
@@ -61,15 +61,15 @@ function render(plan: Plan, width: number): string {
   const changes = plan.what_if.map(({ change, calls_per_day: more }) => [
     change,
     `${more < 0 ? '-' : '+'}${number(Math.round(Math.abs(more)))}`,
-    `${((100 * (needed + more)) / (ceiling * 86_400)).toFixed(1)} %`,
+    percent((needed + more) / (ceiling * 86_400)),
   ]);
   const buys = plan.buys.map(({ what, calls_per_day: calls, outdated }) => [
     what,
     number(Math.round(calls)),
-    `${(100 * outdated).toFixed(1)} %`,
+    percent(outdated),
   ]);
   return `${[
-    `${counted(products, 'product')}: ${counted(Math.round(calls_per_day), 'call')} a day, ${(100 * share_of_ceiling).toFixed(1)} % of ${ceiling} a second${learned}`,
+    `${counted(products, 'product')}: ${counted(Math.round(calls_per_day), 'call')} a day, ${percent(share_of_ceiling)} of ${ceiling} a second${learned}`,
     '',
     table(['lane', 'what', 'records', 'calls a day'], rows, width),
     '',

@@ -8,10 +8,9 @@ import { refuseAllowList } from '../inbox/allowlist.ts';
 import { startInstance } from '../instance/instance.ts';
 import { createLog } from '../log.ts';
 import { fullConfigurationFor } from './setup.ts';
-import { aborted } from './terminal/aborted.ts';
 import type { Io } from './terminal/io.ts';
-import { progressPrinter, showFill } from './terminal/progress.ts';
-import { upgradeOn } from './terminal/upgrade-progress.ts';
+import { aborted } from './terminal/io.ts';
+import { progressPrinter, showFill, upgradeOn } from './terminal/progress.ts';
 
 /** Extra time requested from systemd: repeatedly while the backup grows, and once for a change of the schema. */
 const moreTimeMs = { backup: 120_000, change: 3_600_000 } as const;

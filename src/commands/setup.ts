@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { Answer, OperationName } from '../admin/api.ts';
-import { type AdminCall, type AdminClient, adminClient } from '../admin/client.ts';
+import { type AdminCall, type AdminClient, AdminRefusal, adminClient } from '../admin/client.ts';
 import { configPath, type LoadedConfig, loadConfig, loadWholeConfig } from '../config/load.ts';
 import { type Machine, thisMachine } from '../daemon/machine.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
 import { createLog, type Logger } from '../log.ts';
 import type { Io } from './terminal/io.ts';
-import { asRefusal } from './terminal/refusal.ts';
-import { upgradeOn } from './terminal/upgrade-progress.ts';
+import { upgradeOn } from './terminal/progress.ts';
 
 /* What a command starts with: its configuration, and whether a daemon runs. */
 
@@ -50,4 +50,23 @@ export async function askDaemon<Name extends OperationName>(
   } catch (error) {
     throw asRefusal(error);
   }
+}
+
+const others: Readonly<Record<string, ExitCode>> = {
+  'disk-full': exitCodes.io,
+  locked: exitCodes.retryLater,
+  'not-answered': exitCodes.unavailable,
+};
+
+/**
+ * Turns a refusal of the daemon into the command's own (64; 74 or 75 if it cannot write, 69 if the service did not
+ * answer) with the daemon's message. Returns any other error unchanged.
+ */
+function asRefusal(error: unknown): unknown {
+  if (!(error instanceof AdminRefusal)) return error;
+  return new CataloguedError('refused', error.message, {
+    exitCode: others[error.code ?? ''] ?? exitCodes.usage,
+    cause: error,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  });
 }

@@ -18,10 +18,8 @@ import { sqliteVersion, walSizeOf } from '../sqlite/database-file.ts';
 import type { ManagedSubscriptions } from '../sync/subscriptions/work.ts';
 import { failed, type Outcome } from '../upstream/outcome.ts';
 import type { RawAnswer, RawReads } from '../upstream/raw-reads.ts';
-import { type Check, check, ok, skipped, wrong } from './check.ts';
-import { directoryCheck, fileChecks } from './files.ts';
-import { storefrontDoor } from './storefront-door.ts';
-import { olderThan } from './versions.ts';
+import { type Check, check, ok, olderThan, skipped, wrong } from './check.ts';
+import { directoryCheck, fileChecks, storefrontDoor } from './files.ts';
 
 /** A sender of a delivery, and whether `receiver.allow` would accept it. */
 export interface Peer {

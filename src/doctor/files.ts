@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
-import type { Config } from '../config/load.ts';
+import { dirname, resolve } from 'node:path';
+import type { Config, LoadedConfig } from '../config/load.ts';
 import { troubleOf } from '../domain/files/files.ts';
 import { CataloguedError } from '../errors.ts';
 import { inboxSays } from '../files/pair.ts';
@@ -84,4 +85,38 @@ function cannotMake(path: string): string | null {
   } catch (error) {
     return `it cannot be created in ${standing}: ${reasonOf(error)}`;
   }
+}
+
+const door = 'storefront interface';
+
+/**
+ * Checks that a storefront can reach the storefront interface: by the group of the mirror's directory, or with a token
+ * over TCP.
+ */
+export function storefrontDoor({ config, secrets }: LoadedConfig): Check {
+  const { listen } = config.storefront;
+  if (listen === null)
+    return skipped(door, 'storefront.listen is not set: storefronts need admin.listen for live checks and orders');
+  if (!listen.startsWith('unix:'))
+    return ok(door, `${listen}, with the token ${secrets.storefront_token?.fingerprint ?? '(missing)'}`);
+  const socket = resolve(listen.slice('unix:'.length));
+  const directory = dirname(socket);
+  const place = statOf(directory);
+  // It is created at the first start, with the mirror.
+  if (place === null && directory === dirname(resolve(config.mirror.path)))
+    return skipped(door, `${directory} will be created at the first start`);
+  if (place === null || !place.isDirectory())
+    return wrong(door, `there is no directory ${directory} for its socket`, `create it, or choose another socket`);
+  if ((place.mode & 0o011) === 0)
+    return wrong(
+      door,
+      `nobody but its owner may enter ${directory}`,
+      `chmod g+x ${directory}, or put the socket beside the mirror`,
+    );
+  const there = statOf(socket);
+  if (there === null) return ok(door, `${listen}: exists while a daemon runs`);
+  if (!there.isSocket()) return wrong(door, `${socket} is not a socket`, 'choose another in storefront.listen');
+  if ((there.mode & 0o060) !== 0o060)
+    return wrong(door, `its group may not connect to ${socket}`, 'restart the daemon, which creates it again');
+  return ok(door, `${listen}, for the group ${there.gid}`);
 }

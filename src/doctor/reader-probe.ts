@@ -7,10 +7,9 @@ import { counted } from '../format.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { columnsOf } from '../sqlite/columns.ts';
 import { openForReading, schemaVersion, sqliteVersion } from '../sqlite/database-file.ts';
-import { networkFileSystem } from '../sqlite/directory.ts';
-import { type Check, isHealthy, ok, skipped, wrong } from './check.ts';
+import { networkFileSystem, statOf } from '../sqlite/directory.ts';
+import { type Check, isHealthy, ok, olderThan, skipped, wrong } from './check.ts';
 import type { ProbeAnswer } from './reader.ts';
-import { olderThan } from './versions.ts';
 
 /** Form of the mirror: a WAL file, which readers share with the daemon, or a file that no process writes. */
 type MirrorForm = 'live' | 'snapshot';
@@ -126,7 +125,7 @@ function directoriesTo(path: string): string[] {
 
 /** Describes a path like `/var/lib/catalogued (3770 catalogued:catalogued)`, as far as it may be inspected. */
 function described(path: string): string {
-  const stats = statsOf(path);
+  const stats = statOf(path);
   return stats === null ? path : `${path} (${modeOf(stats)} ${userName(stats.uid)}:${groupName(stats.gid)})`;
 }
 
@@ -135,7 +134,7 @@ function described(path: string): string {
  * files would not be shared with storefronts alone.
  */
 function opening(path: string, user: string, need: number): string {
-  const stats = statsOf(path);
+  const stats = statOf(path);
   const bits = letters.filter(([bit]) => (need & bit) !== 0);
   const grouped = bits.every(([bit]) => ((stats?.mode ?? 0) & (bit << 3)) !== 0);
   const shared = stats !== null && stats.gid !== 0;
@@ -155,14 +154,6 @@ function opening(path: string, user: string, need: number): string {
   const first = shared || !grouped ? '' : 'run the daemon in a group of its own, and: ';
   const last = member ? '' : `, and restart the programs that run as ${user}`;
   return `${first}${steps.join(' && ')}${last}`;
-}
-
-function statsOf(path: string): Stats | null {
-  try {
-    return statSync(path);
-  } catch {
-    return null;
-  }
 }
 
 function modeOf({ mode }: Stats): string {

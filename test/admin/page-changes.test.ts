@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { formTokens, formValidMs } from '../../src/admin/page/form-token.ts';
 import { changeText } from '../../src/admin/page/recent.ts';
+import { formTokens, formValidMs } from '../../src/admin/page/resync.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import type { ChangeKind } from '../../src/domain/changes/change.ts';

@@ -75,7 +75,7 @@ describe('catalogued held', () => {
       code: 1,
       stdout: expect.stringMatching(/^Held +sale-status, products off sale: 8 of 12 records/m),
     });
-    expect(status.stdout).toMatch(/^sale-status +8 +12 +5 +3 h ago +the mirror shows/m);
+    expect(status.stdout).toMatch(/^products off sale +8 of 12 +5 +3 h ago +the mirror shows/m);
     const [one] = harness.ids;
     const explained = (await harness.run('explain', String(one))).stdout.replaceAll(/\s+/g, ' ');
     expect(explained).toMatch(

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { AvailabilityAnswer } from '../../src/domain/catalogue/availability.ts';
 import type { AnswerMeta } from '../../src/mirror/catalogue/availability.ts';
-import { changesText } from '../../src/status/on-sale-text.ts';
+import { changesText } from '../../src/status/sections.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 

@@ -3,7 +3,7 @@ import type { Severity } from '../../domain/conditions/condition.ts';
 import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../../domain/conditions/history.ts';
 import { promiseTable } from '../../domain/conditions/promises.ts';
 import { type ConditionCode, conditionCodes, conditionTable, isCondition } from '../../domain/conditions/table.ts';
-import { ago, duration, number, short } from '../../format.ts';
+import { ago, dayText, duration, minuteText, number, short } from '../../format.ts';
 import type { Freshness } from '../../mirror/status/status.ts';
 import { listing } from '../../section.ts';
 import { foldedPart, type Html, html } from './html.ts';
@@ -36,7 +36,7 @@ export function historyPart(
   const conditions = conditionRows(periods);
   const others = conditionCodes.length - conditions.filter(({ code }) => code !== null).length;
   const span = duration(Math.min(now - watched_since, memoryMs));
-  const since = now - watched_since < memoryMs ? `, watched since ${day(watched_since)}` : '';
+  const since = now - watched_since < memoryMs ? `, watched since ${dayText(watched_since)}` : '';
   const strips = (span_ms: number) => (row: Row) => stripOf(row, Math.max(now - span_ms, 0), now, watched_since);
   const list = (caption: string, rows: readonly Row[]) =>
     listing(caption, rows, {
@@ -141,13 +141,5 @@ function groupText(group: readonly ShownSpan[]): string {
 }
 
 function fromTo({ from, to, lasts }: ShownSpan): string {
-  return `${minute(from)} to ${lasts ? 'now' : minute(to)} UTC`;
-}
-
-function minute(at: number): string {
-  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
-}
-
-function day(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
+  return `${minuteText(from)} to ${lasts ? 'now' : minuteText(to)} UTC`;
 }

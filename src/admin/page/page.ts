@@ -5,8 +5,15 @@ import { fewestAudits, outdatedText } from '../../domain/truth/estimate.ts';
 import { ago, counted, duration, number, remaining, resourceLabel } from '../../format.ts';
 import { type Listing, listing, type Section } from '../../section.ts';
 import type { DaemonStatus } from '../../status/daemon-status.ts';
-import { changesText, earlierText } from '../../status/on-sale-text.ts';
-import { jobsTable, type StatusSections, serviceText, statusSections, targetsTable } from '../../status/sections.ts';
+import {
+  changesText,
+  earlierText,
+  jobsTable,
+  type StatusSections,
+  serviceText,
+  statusSections,
+  targetsTable,
+} from '../../status/sections.ts';
 import {
   acknowledgement,
   asOfText,

@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { counted, remaining } from '../../format.ts';
@@ -6,7 +7,6 @@ import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';
 import { framed, sendPage } from './document.ts';
-import type { FormTokens } from './form-token.ts';
 
 import { type Html, html } from './html.ts';
 
@@ -114,4 +114,38 @@ function pricePart(wanted: ResyncRequest, price: ResyncCost, token: string, refu
 ${refused(refusal)}<p>${wanted.product_ids.length === 0 ? 'For all products' : `For product ${wanted.product_ids.join(', ')}`}, at the configured rate. Nothing was made due.</p>
 ${listing('What would be read', rows, { resource: ([resource]) => resource, records: ([, records]) => records })}<form action="/resync" method="post">${wanted.resources.map((name) => hidden('resources', name))}${wanted.product_ids.map((id) => hidden('product', id))}${hidden('token', token)}<button>Start</button> <a href="/">leave it</a></form></section>
 `;
+}
+
+/**
+ * Tokens of forms. A token shows that our own page was displayed a short while ago with exactly this request. Pages of
+ * other origins cannot read it.
+ */
+export interface FormTokens {
+  /** Returns a token for a request, written as text. */
+  issue(request: string): string;
+  /** Returns the reason why a request is refused, in one line; null: it is accepted. */
+  refusalOf(token: unknown, request: string): string | null;
+}
+
+export const formValidMs = 15 * 60_000;
+
+/** Creates the tokens. `key` lives as long as the daemon, so after a restart every form is too old. */
+export function formTokens(key: Uint8Array, now: () => number): FormTokens {
+  const signed = (at: number, request: string) =>
+    createHmac('sha256', key).update(`${at} ${request}`).digest('base64url');
+  return {
+    issue: (request) => {
+      const at = now();
+      return `${at}.${signed(at, request)}`;
+    },
+    refusalOf: (token, request) => {
+      const [, at = '', given = ''] = /^(\d{1,15})\.([\w-]{43})$/.exec(typeof token === 'string' ? token : '') ?? [];
+      if (given === '') return 'The form token is missing: look at the price, then start.';
+      const good = timingSafeEqual(Buffer.from(given), Buffer.from(signed(Number(at), request)));
+      const age = now() - Number(at);
+      return good && age >= 0 && age <= formValidMs
+        ? null
+        : 'This form was too old, or was changed. Look at the price again, then start.';
+    },
+  };
 }

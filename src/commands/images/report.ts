@@ -1,5 +1,4 @@
-import { counted, duration, number } from '../../format.ts';
-import { csv } from '../terminal/csv.ts';
+import { counted, duration, minuteText, number, printable } from '../../format.ts';
 import type { Io } from '../terminal/io.ts';
 import { folded, readableWidth, table, widthOf } from '../terminal/table.ts';
 import type { ImageAudit } from './audit.ts';
@@ -13,14 +12,14 @@ export function imageReport(audit: ImageAudit, io: Io, extent: 'summary' | 'ever
   const { published, products, credited, oldest_confirmation_at, hidden, takedowns, longest_takedown_ms } = summary;
   const back = audit.takedowns.filter(({ returned_at }) => returned_at !== null).length;
   const lines = [
-    `Images published on ${instant(at)} UTC`,
+    `Images published on ${minuteText(at)} UTC`,
     '',
     `Service          ${service}`,
-    `Mirror           ${mirror}, ${written_by}, ${filled_at === null ? 'not filled yet' : `complete since ${instant(filled_at)}`}`,
+    `Mirror           ${mirror}, ${written_by}, ${filled_at === null ? 'not filled yet' : `complete since ${minuteText(filled_at)}`}`,
     `Rule             ${rule}`,
     '',
     `Published        ${counted(published, 'image')} of ${counted(products, 'product')}, ${number(credited)} with a credit`,
-    `Last confirmed   ${oldest_confirmation_at === null ? 'none' : `the oldest ${instant(oldest_confirmation_at)}, ${duration(at - oldest_confirmation_at)} ago`}`,
+    `Last confirmed   ${oldest_confirmation_at === null ? 'none' : `the oldest ${minuteText(oldest_confirmation_at)}, ${duration(at - oldest_confirmation_at)} ago`}`,
     `Hidden           ${number(hidden)} not confirmed in time`,
     `Taken down       ${takedownsText(takedowns, back)} in the last 90 days${longest_takedown_ms === null ? '' : `, none later than ${duration(longest_takedown_ms)} after the service withdrew it`}`,
     `Credits changed  ${number(summary.credit_changes)} in the last 90 days`,
@@ -64,9 +63,9 @@ function details({ published, takedowns, credit_changes }: ImageAudit, width: nu
     image.title ?? '-',
     image.image_key,
     image.credit ?? '-',
-    instant(image.first_confirmed_at),
-    instant(image.last_confirmed_at),
-    instant(image.hidden_from),
+    minuteText(image.first_confirmed_at),
+    minuteText(image.last_confirmed_at),
+    minuteText(image.hidden_from),
     ...(files ? [image.file ?? '-', image.checksum ?? '-'] : []),
   ]);
   const headings = ['product', 'title', 'image', 'credit', 'first confirmed', 'last confirmed', 'hidden from'];
@@ -81,7 +80,7 @@ function details({ published, takedowns, credit_changes }: ImageAudit, width: nu
         each.image_key,
         each.credit ?? '-',
         maybe(each.last_confirmed_at),
-        instant(each.hidden_at),
+        minuteText(each.hidden_at),
         each.cause === 'image' ? 'a read without it' : 'product withdrawn',
         each.at_most_ms === null ? '-' : duration(each.at_most_ms),
         maybe(each.returned_at),
@@ -96,7 +95,7 @@ function details({ published, takedowns, credit_changes }: ImageAudit, width: nu
         each.image_key,
         each.old ?? '-',
         each.new ?? '-',
-        instant(each.at),
+        minuteText(each.at),
       ]),
     ),
   ];
@@ -132,10 +131,22 @@ export function reportCsv({ published, takedowns, credit_changes }: ImageAudit):
   ]);
 }
 
-function instant(at: number): string {
-  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
+function maybe(at: number | null): string {
+  return at === null ? '-' : minuteText(at);
 }
 
-function maybe(at: number | null): string {
-  return at === null ? '-' : instant(at);
+/**
+ * Returns rows under a header as CSV (RFC 4180). A cell that a spreadsheet would take for a formula (it begins with = +
+ * - @, tab or return) gets an apostrophe in front, because credits are written by strangers.
+ */
+function csv(header: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string {
+  return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+}
+
+function cell(value: string | number | null): string {
+  if (value === null) return '';
+  if (typeof value === 'number') return String(value);
+  const safe = printable(value);
+  const text = /^[\s\p{C}]*[=+\-@\t\r＝＋－＠]/u.test(value) ? `'${safe}` : safe;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

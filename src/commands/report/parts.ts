@@ -5,7 +5,7 @@ import { moneyText } from '../../domain/values/money.ts';
 import { countsOf, type TitledMove, type WeekCounts, type WeekReport } from '../../domain/week/report.ts';
 import type { ProductEvent } from '../../domain/week/turnover.ts';
 import type { Week } from '../../domain/week/week.ts';
-import { counted, number } from '../../format.ts';
+import { counted, dayText, minuteText, number, percent } from '../../format.ts';
 import { type Listing, listing, type Section } from '../../section.ts';
 import { uncounted } from '../../status/sections.ts';
 import { takedownsText } from '../images/report.ts';
@@ -66,13 +66,12 @@ function imagesDue({ images }: WeekReport): number {
 }
 
 function lostShare({ orders, orders_wrong }: ReportCounts): string {
-  return orders === 0 ? 'none judged' : `${((100 * orders_wrong) / orders).toFixed(1)} %`;
+  return orders === 0 ? 'none judged' : percent(orders_wrong / orders);
 }
 
 /** Returns the days of a week in words: `2026-11-09 to 2026-11-15, UTC`. */
 export function daysText({ from, to }: Week): string {
-  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-  return `${day(from)} to ${day(to - 1)}, UTC`;
+  return `${dayText(from)} to ${dayText(to - 1)}, UTC`;
 }
 
 /** Returns why the report does not cover the whole week; null if it does. */
@@ -80,8 +79,8 @@ export function unknownText({ filled_at, known_since }: WeekReport): string | nu
   if (filled_at === null) return 'The mirror is not filled yet: what was new or changed is not known.';
   if (known_since === null) return null;
   return known_since === filled_at
-    ? `The mirror was first filled on ${minuteOf(filled_at)}: what changed before is not known, and what it found is not new.`
-    : `Changes are kept since ${minuteOf(known_since)}: what happened before in this week is not known.`;
+    ? `The mirror was first filled on ${minuteText(filled_at)}: what changed before is not known, and what it found is not new.`
+    : `Changes are kept since ${minuteText(known_since)}: what happened before in this week is not known.`;
 }
 
 /** Returns the sections of a report, in their order. */
@@ -110,7 +109,7 @@ function products({ products: { added, returned, withdrawn, closed, reopened } }
 
 function prices({ prices: { products: of, dates }, currency }: WeekReport): Section {
   const money = (amount: number) => moneyText(amount, currency ?? '');
-  const move: Columns<TitledMove> = { was: (each) => money(each.old), is: (each) => money(each.new), by: percent };
+  const move: Columns<TitledMove> = { was: (each) => money(each.old), is: (each) => money(each.new), by: movedBy };
   const byRate = `Moved by the exchange rate alone, and not counted above: ${counted(of.by_rate, 'price')} of products, ${number(dates.by_rate)} of dates.`;
   return {
     title: 'Prices',
@@ -147,13 +146,13 @@ function images(report: WeekReport): Section {
         ...named,
         image: ({ image_key }) => image_key,
         credit: ({ credit }) => credit ?? 'none',
-        when: ({ withdrawn_at }) => minuteOf(withdrawn_at),
+        when: ({ withdrawn_at }) => minuteText(withdrawn_at),
         because: ({ cause }) => (cause === 'image' ? 'a read without it' : 'product withdrawn'),
       }),
       ...listed('Hidden unless they are confirmed', must_go, {
         ...named,
         images: (each) => each.images,
-        'hidden from': ({ hidden_from }) => minuteOf(hidden_from),
+        'hidden from': ({ hidden_from }) => minuteText(hidden_from),
       }),
       ...listed('Other credits', credit_changes, {
         ...named,
@@ -242,7 +241,7 @@ const named = {
   product: ({ product_id }: { readonly product_id: number }) => String(product_id),
   title: ({ title }: { readonly title: string | null }) => title ?? 'without a title',
 };
-const when = { ...named, when: ({ at }: ProductEvent) => minuteOf(at) };
+const when = { ...named, when: ({ at }: ProductEvent) => minuteText(at) };
 const why = { ...when, why: ({ reason }: ProductEvent) => statedText(reason) };
 
 /** Returns no table where there is nothing to list. */
@@ -256,12 +255,8 @@ function statedText(word: string | null): string {
   return word?.replaceAll('_', ' ') ?? 'not said';
 }
 
-function percent({ old, new: now }: TitledMove): string {
+function movedBy({ old, new: now }: TitledMove): string {
   if (old === 0) return 'from free';
   const by = Math.round((100 * (now - old)) / old);
   return `${by > 0 ? '+' : ''}${number(by)} %`;
-}
-
-function minuteOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 16).replace('T', ' ');
 }

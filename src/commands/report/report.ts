@@ -3,10 +3,10 @@ import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { contentPolicy, framed } from '../../admin/page/document.ts';
 import { type Html, html, sectionPart, type Value } from '../../admin/page/html.ts';
-import { instant, systemClock } from '../../clock.ts';
+import { systemClock } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
 import { fewestSearches } from '../../domain/search/fruitless.ts';
-import { countsOf, type FruitlessSearch, isWhole, type WeekReport, weekReport } from '../../domain/week/report.ts';
+import { countsOf, type FruitlessSearch, isWhole, type WeekReport } from '../../domain/week/report.ts';
 import { daysOf, lastSevenDays, type Week, weekBefore, weekNamed } from '../../domain/week/week.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import { printable, short } from '../../format.ts';
@@ -107,12 +107,11 @@ function reportOf(config: Config, week: Week): WeekReport {
   try {
     const at = systemClock.now();
     const reads = new WeekReads(readsOf(db));
-    const told = (of: Week, week_before: WeekReport['week_before']) => {
-      const fruitless_searches = searchedInVain(inbox_path, of);
-      return weekReport(reads.read({ from: instant(of.from), to: instant(of.to) }, at), {
-        ...{ at, week: of, mirror: resolve(path), fruitless_searches, week_before },
-      });
-    };
+    const told = (of: Week, week_before: WeekReport['week_before']) =>
+      reads.read(
+        { week: of, mirror: resolve(path), fruitless_searches: searchedInVain(inbox_path, of), week_before },
+        at,
+      );
     const before = told(weekBefore(week), null);
     return told(week, isWhole(before) ? countsOf(before) : null);
   } finally {

@@ -12,8 +12,8 @@ import { all, type Quirks, quirkValues, refuseQuirks } from '../../sandbox/rough
 import { startSandbox } from '../../sandbox/sandbox.ts';
 import { readCatalogue } from '../../sandbox/world/catalogue-file.ts';
 import { editableFields } from '../../sandbox/world/edits.ts';
-import { aborted } from '../terminal/aborted.ts';
 import type { Io } from '../terminal/io.ts';
+import { aborted } from '../terminal/io.ts';
 
 interface Options {
   readonly products: number;

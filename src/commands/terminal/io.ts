@@ -30,3 +30,11 @@ export function print(
 ): void {
   stdout.write(json ? `${JSON.stringify(facts, null, 2)}\n` : text());
 }
+
+/** Resolves when the signal aborts. Commands that run until they are stopped await it. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise;
+}

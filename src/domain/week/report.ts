@@ -1,9 +1,8 @@
 import type { CreditChange, Takedown } from '../catalogue/image-audit.ts';
 import type { ReportCounts } from '../checks/error-rate.ts';
-import { errorRate } from '../checks/error-rate.ts';
 import type { OutdatedShare } from '../truth/estimate.ts';
 import type { PriceMove, PriceMoves } from './prices.ts';
-import { type ProductEvent, type Turnover, turnoverOf } from './turnover.ts';
+import type { Turnover } from './turnover.ts';
 import type { Week } from './week.ts';
 
 /** Images of a product that are hidden soon unless a read confirms them. */
@@ -39,30 +38,6 @@ export interface CheckoutCounts extends ReportCounts {
 }
 
 export type WrongProduct = ReportCounts & { readonly product_id: number; readonly title: string | null };
-
-/** Facts about a week from the mirror's file. */
-export interface WeekFacts {
-  readonly written_by: string;
-  readonly filled_at: number | null;
-  /** Instant since which the change feed is complete; null if it always was. */
-  readonly feed_since: number | null;
-  /** Currency in which prices are counted; null if no price was read. */
-  readonly currency: string | null;
-  readonly events: readonly ProductEvent[];
-  readonly prices: PriceMoves;
-  readonly titles: ReadonlyMap<number, string | null>;
-  /** Takedowns and credit changes since the beginning of the week. Late images are those of now. */
-  readonly takedowns: readonly Takedown[];
-  readonly credit_changes: readonly CreditChange[];
-  readonly late_images: readonly LateImages[];
-  /** Always about the last seven days, because older reads are not stored. */
-  readonly truth: OutdatedShare;
-  readonly checkout: CheckoutCounts;
-  readonly worst: readonly WrongProduct[];
-  readonly bare_sales: readonly BareSale[];
-  /** 1: a working subscription covers everything that we sell, a list that only the service knows. */
-  readonly covers_sales: 0 | 1;
-}
 
 export type TitledMove = PriceMove & { readonly title: string | null };
 
@@ -126,47 +101,6 @@ export interface WeekReport {
   readonly fruitless_searches: readonly FruitlessSearch[] | null;
   /** Null if that week is not completely known. */
   readonly week_before: WeekCounts | null;
-}
-
-/** Random reads are stored for seven days, so a week that ended longer ago than this has none of its own. */
-const truthWithinMs = 86_400_000;
-
-interface ReportOf {
-  readonly at: number;
-  readonly week: Week;
-  readonly mirror: string;
-  readonly fruitless_searches: readonly FruitlessSearch[] | null;
-  readonly week_before: WeekCounts | null;
-}
-
-export function weekReport(facts: WeekFacts, of: ReportOf): WeekReport {
-  const { at, week } = of;
-  const { written_by, filled_at, feed_since, currency, titles, prices, checkout } = facts;
-  const inWeek = (instant: number) => instant >= week.from && instant < week.to;
-  const since = Math.max(filled_at ?? week.to, feed_since ?? 0);
-  const takedowns = facts.takedowns.filter(({ withdrawn_at }) => inWeek(withdrawn_at));
-  const titled = (move: PriceMove): TitledMove => ({ ...move, title: titles.get(move.product_id) ?? null });
-  return {
-    ...of,
-    written_by,
-    filled_at,
-    known_since: since > week.from ? Math.min(since, week.to) : null,
-    currency,
-    products: turnoverOf(facts.events, filled_at),
-    prices: {
-      products: { ...prices.products, biggest: prices.products.biggest.map(titled) },
-      dates: { ...prices.dates, biggest: prices.dates.biggest.map(titled) },
-    },
-    images: {
-      must_go: facts.late_images,
-      went: takedowns.filter(({ returned_at }) => returned_at === null),
-      back: takedowns.filter(({ returned_at }) => returned_at !== null),
-      credit_changes: facts.credit_changes.filter((change) => inWeek(change.at)),
-    },
-    sold_without_subscription: { covers_sales: facts.covers_sales, products: facts.bare_sales },
-    truth: week.to > at - truthWithinMs ? facts.truth : null,
-    checkout: { ...checkout, rate: errorRate(checkout), worst: facts.worst },
-  };
 }
 
 /** Returns whether all changes of its week are known. */

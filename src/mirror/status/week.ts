@@ -1,9 +1,10 @@
 import { type Instant, instant } from '../../clock.ts';
 import { imageLimitMs, imageUnconfirmedMs } from '../../domain/catalogue/image.ts';
-import { type PriceChange, priceMovesOf } from '../../domain/week/prices.ts';
-import type { BareSale, CheckoutCounts, WeekFacts, WrongProduct } from '../../domain/week/report.ts';
-import { eventKinds, type ProductEvent } from '../../domain/week/turnover.ts';
-import { daysOf } from '../../domain/week/week.ts';
+import { errorRate } from '../../domain/checks/error-rate.ts';
+import { type PriceChange, type PriceMove, priceMovesOf } from '../../domain/week/prices.ts';
+import type { BareSale, CheckoutCounts, WeekReport, WrongProduct } from '../../domain/week/report.ts';
+import { eventKinds, type ProductEvent, turnoverOf } from '../../domain/week/turnover.ts';
+import { daysOf, type Week } from '../../domain/week/week.ts';
 import { type Bound, type Reads, Store, sql } from '../../sqlite/statements.ts';
 import { creditChanges, takedowns, titleOf } from '../catalogue/image-audit.ts';
 import { ImageLedgerReads } from '../catalogue/images.ts';
@@ -16,8 +17,18 @@ type Span = { readonly from: Instant; readonly to: Instant };
 type Days = { readonly first: number; readonly last: number };
 
 const worstAtMost = 10;
+/** Random reads are stored for seven days, so a week that ended longer ago than this has none of its own. */
+const truthWithinMs = 86_400_000;
 
-/** The facts of the report on a week, from the file as a storefront has it. */
+/** What a report has from elsewhere. */
+interface ReportOf {
+  readonly week: Week;
+  readonly mirror: string;
+  readonly fruitless_searches: WeekReport['fruitless_searches'];
+  readonly week_before: WeekReport['week_before'];
+}
+
+/** The report on a week, from the file as a storefront has it. */
 export class WeekReads extends Store<Reads> {
   readonly #itself = this.db.row(() =>
     query.selectFrom('_mirror').select((of) => [
@@ -113,36 +124,51 @@ export class WeekReads extends Store<Reads> {
     working.select('subscription_id').where('type', '=', 'products_i_sell').limit(1),
   );
 
-  /** Reads a week, all of one moment. */
-  read(week: Span, now: Instant): WeekFacts {
+  /** Reads the report on a week, all of one moment. What the file does not have is given. */
+  read(given: ReportOf, now: Instant): WeekReport {
+    const { week } = given;
+    const span = { from: instant(week.from), to: instant(week.to) };
     return this.db.snapshot(() => {
       const itself = this.#itself();
       if (itself === undefined) throw new Error('the mirror has no row about itself');
-      const prices = priceMovesOf(this.#prices(week));
-      const moved = [...prices.products.biggest, ...prices.dates.biggest];
+      const { filled_at, feed_since, ...mirror } = itself;
+      const since = Math.max(filled_at ?? week.to, feed_since ?? 0);
+      const { products, dates } = priceMovesOf(this.#prices(span));
+      const titled = (move: PriceMove) => ({ ...move, title: this.#titleOf(move.product_id) });
+      const gone = takedowns(this.db, span.from).filter(({ withdrawn_at }) => withdrawn_at < week.to);
       const days = daysOf(week.from, week.to);
       const checkout = this.#checkout(days);
       if (checkout === undefined) throw new Error('a sum of no rows is a row');
       return {
-        ...itself,
-        events: this.#events(week),
-        prices,
-        titles: new Map(moved.map(({ product_id }) => [product_id, this.#titleOf(product_id)])),
-        takedowns: takedowns(this.db, week.from),
-        credit_changes: creditChanges(this.db, week.from),
-        late_images: this.#ledger
-          .unconfirmed({ before: instant(now - imageUnconfirmedMs) })
-          .map(({ product_id, images, verified_at }) => ({
-            product_id,
-            title: this.#titleOf(product_id),
-            images,
-            hidden_from: verified_at + imageLimitMs,
-          })),
-        truth: this.#truth.outdated(),
-        checkout,
-        worst: this.#worst(days),
-        bare_sales: this.#bare(days),
-        covers_sales: this.#selling() === undefined ? 0 : 1,
+        at: now,
+        ...given,
+        ...mirror,
+        filled_at,
+        known_since: since > week.from ? Math.min(since, week.to) : null,
+        products: turnoverOf(this.#events(span), filled_at),
+        prices: {
+          products: { ...products, biggest: products.biggest.map(titled) },
+          dates: { ...dates, biggest: dates.biggest.map(titled) },
+        },
+        images: {
+          must_go: this.#ledger
+            .unconfirmed({ before: instant(now - imageUnconfirmedMs) })
+            .map(({ product_id, images, verified_at }) => ({
+              product_id,
+              title: this.#titleOf(product_id),
+              images,
+              hidden_from: verified_at + imageLimitMs,
+            })),
+          went: gone.filter(({ returned_at }) => returned_at === null),
+          back: gone.filter(({ returned_at }) => returned_at !== null),
+          credit_changes: creditChanges(this.db, span.from).filter(({ at }) => at < week.to),
+        },
+        sold_without_subscription: {
+          covers_sales: this.#selling() === undefined ? 0 : 1,
+          products: this.#bare(days),
+        },
+        truth: week.to > now - truthWithinMs ? this.#truth.outdated() : null,
+        checkout: { ...checkout, rate: errorRate(checkout), worst: this.#worst(days) },
       };
     });
   }

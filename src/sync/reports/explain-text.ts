@@ -1,7 +1,7 @@
 import { notedText } from '../../domain/evidence/unreadable.ts';
 import { signalText } from '../../domain/schedule/signal.ts';
 import { meanwhileOf } from '../../domain/service/shapes.ts';
-import { ago, counted, duration, number, printable, short } from '../../format.ts';
+import { ago, counted, duration, number, printable, secondText, short } from '../../format.ts';
 import { type Listing, listing, marked, type Section } from '../../section.ts';
 import type { ExplainedClosure, ExplainedRecord, Explanation } from './explain.ts';
 import { claimTexts } from './explain-claims.ts';
@@ -163,7 +163,7 @@ function withheld(
 ): (readonly [string, string])[] {
   if (dates_off_at === null || !sellable) return [];
   const next = Math.min(...records.filter(({ off_sale_at }) => off_sale_at !== null).map(({ due_at }) => due_at));
-  const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${instant(next)}`;
+  const again = next <= now ? 'now' : `in ${duration(next - now)}, at ${secondText(next)}`;
   const since = duration(now - dates_off_at);
   const isGone = claims.some(({ subject, state }) => subject === 'sale-status' && state === 'applied');
   const because = isGone
@@ -175,7 +175,7 @@ function withheld(
 /** Describes the pause of a product that is throttled alone. */
 function backsOff({ throttled_until }: Explanation, now: number): (readonly [string, string])[] {
   if (throttled_until === null || throttled_until <= now) return [];
-  const left = `${duration(throttled_until - now)}, until ${instant(throttled_until)}`;
+  const left = `${duration(throttled_until - now)}, until ${secondText(throttled_until)}`;
   return [
     ['Throttled', `the service throttles this product while it answers for others: it alone is not asked for ${left}`],
   ];
@@ -188,9 +188,4 @@ function imagesShown({ shown, verified_at, hidden_from }: Explanation['images'],
       ? `hidden in ${duration(hidden_from - now)} unless confirmed again`
       : 'hidden: not confirmed for 14 days';
   return `${shown}, confirmed ${ago(verified_at, now)}, ${until}`;
-}
-
-/** Formats an instant like `2026-11-21T08:00:00Z`. */
-export function instant(at: number): string {
-  return `${new Date(at).toISOString().slice(0, 19)}Z`;
 }
