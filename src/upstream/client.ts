@@ -15,8 +15,8 @@ import type {
   SubscribeQuestion,
   SubscriptionQuestion,
 } from '../domain/service/adapter.ts';
+import type { Members } from '../domain/values/exact-json.ts';
 import { parseExact } from '../domain/values/exact-json.ts';
-import type { Members } from '../domain/values/members.ts';
 import type { CameText, ServiceAsker } from './adapter/service-asker.ts';
 import type { callLimits } from './call-limits.ts';
 import { decodeAvailability } from './decode-availability.ts';

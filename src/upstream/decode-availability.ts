@@ -20,7 +20,7 @@ import {
   WrongShape,
 } from '../domain/service/shapes.ts';
 import { addDays, datesBetween, earlier, isDate, later, offsetOn } from '../domain/time/venue.ts';
-import { isMembers, type Members } from '../domain/values/members.ts';
+import { isMembers, type Members } from '../domain/values/exact-json.ts';
 import { decodeGroups, decodeVariants } from './decode-product.ts';
 
 export interface DatesWanted {

@@ -26,8 +26,8 @@ import {
   venueShape,
   WrongShape,
 } from '../domain/service/shapes.ts';
+import { isMembers, type Members, memberNames } from '../domain/values/exact-json.ts';
 import { identifier } from '../domain/values/identifier.ts';
-import { isMembers, type Members, memberNames } from '../domain/values/members.ts';
 import { pageAddress } from '../domain/values/page-address.ts';
 import type { ReadRows } from './adapter/service-asker.ts';
 

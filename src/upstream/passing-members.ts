@@ -1,5 +1,5 @@
 import { createHash, hash } from 'node:crypto';
-import type { Members } from '../domain/values/members.ts';
+import type { Members } from '../domain/values/exact-json.ts';
 
 /*
  * Some services put an instant or a request number into each answer. Then no two bodies are equal, and each answer would

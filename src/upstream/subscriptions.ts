@@ -2,7 +2,7 @@ import { type Clock, type Entropy, type Instant, instant } from '../clock.ts';
 import type { SubscriptionContent, WantedSubscription } from '../domain/push/subscription.ts';
 import type { ReactivateQuestion, SubscribeQuestion, SubscriptionQuestion } from '../domain/service/adapter.ts';
 import { subscriptionShape, UnreadMembers } from '../domain/service/shapes.ts';
-import type { Members } from '../domain/values/members.ts';
+import type { Members } from '../domain/values/exact-json.ts';
 import { noKey, type SendOptions, type ServiceAsker } from './adapter/service-asker.ts';
 import { callLimits } from './call-limits.ts';
 import type { Limiter } from './limiter.ts';

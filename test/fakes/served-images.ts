@@ -1,4 +1,4 @@
-import type { Served } from '../../src/sandbox/serving.ts';
+import type { Served } from '../../src/sandbox/sandbox.ts';
 
 /** One image in one answer that left the sandbox whole. */
 export interface ServedImage {

@@ -1,7 +1,7 @@
 import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
 import { WrongShape } from '../../src/domain/service/shapes.ts';
-import { memberNames } from '../../src/domain/values/members.ts';
+import { memberNames } from '../../src/domain/values/exact-json.ts';
 import { payloadOf, type ReadRows, ServiceAsker, standard } from '../../src/upstream/adapter/service-asker.ts';
 import type { Http } from '../../src/upstream/http.ts';
 import { configOf } from '../config/check.ts';

@@ -3,7 +3,7 @@ import { instant } from '../../src/clock.ts';
 import { priorSignal } from '../../src/domain/schedule/signal.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import type { Served } from '../../src/sandbox/serving.ts';
+import type { Served } from '../../src/sandbox/sandbox.ts';
 import { needs } from '../fakes/needs.ts';
 import { openReader } from '../fakes/reader.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';

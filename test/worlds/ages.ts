@@ -1,4 +1,4 @@
-import type { Served } from '../../src/sandbox/serving.ts';
+import type { Served } from '../../src/sandbox/sandbox.ts';
 import type { World } from '../../src/sandbox/world/world.ts';
 
 export interface AgeLine {

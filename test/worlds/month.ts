@@ -1,7 +1,7 @@
 import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
 import { walkKinds } from '../../src/domain/schedule/record.ts';
 import { hex } from '../../src/sandbox/random.ts';
-import type { Served } from '../../src/sandbox/serving.ts';
+import type { Served } from '../../src/sandbox/sandbox.ts';
 import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import { catalogueOf } from '../../src/sync/records/counted.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';

@@ -1,5 +1,5 @@
 import type { ChangeKind } from '../../domain/changes/change.ts';
-import { isMembers } from '../../domain/values/members.ts';
+import { isMembers } from '../../domain/values/exact-json.ts';
 import { moneyText } from '../../domain/values/money.ts';
 import { ago, number, short } from '../../format.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';

@@ -1,6 +1,6 @@
 import type { Examples } from '../service/shapes.ts';
 import type { Dates } from '../time/venue.ts';
-import { isMembers, type Members } from '../values/members.ts';
+import { isMembers, type Members } from '../values/exact-json.ts';
 import type { PricePair } from './converted-price.ts';
 import type { Variant, VariantGroup } from './variant.ts';
 

@@ -1,6 +1,5 @@
 import type { Examples } from '../service/shapes.ts';
-import { parseExact } from '../values/exact-json.ts';
-import { isMembers } from '../values/members.ts';
+import { isMembers, parseExact } from '../values/exact-json.ts';
 
 /** Data that a sale needs (specification §2), in one language. Flags are null if the service left them out. */
 export interface CheckoutInformation {

@@ -1,6 +1,5 @@
 import { dayMs } from '../../clock.ts';
-import { decimalText, parseExact } from '../values/exact-json.ts';
-import { isMembers, type Members } from '../values/members.ts';
+import { decimalText, isMembers, type Members, parseExact } from '../values/exact-json.ts';
 
 /*
  * Prices in a currency that is not the supplier's are converted by the service, and all of them move with the exchange

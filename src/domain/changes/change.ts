@@ -1,5 +1,4 @@
-import { parseExact } from '../values/exact-json.ts';
-import { isMembers } from '../values/members.ts';
+import { isMembers, parseExact } from '../values/exact-json.ts';
 
 /**
  * Kinds of change in the feed. `old` and `new` are what the views showed right before the commit and right after it: a closed

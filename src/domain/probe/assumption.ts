@@ -4,8 +4,8 @@ import type { ListAnswer, Question, RowAnswer, UnusableAnswer } from '../service
 import { type AnswerContext, amountsIn, type Member, unreadable } from '../service/member.ts';
 import type { Shape } from '../service/shapes.ts';
 import { exampleOf, rowShapes } from '../service/shapes.ts';
+import { isMembers, type Members, memberNames } from '../values/exact-json.ts';
 import { identifier } from '../values/identifier.ts';
-import { isMembers, type Members, memberNames } from '../values/members.ts';
 import { minorUnitExponent } from '../values/money.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { counted } from '../../format.ts';
 import type { ListQuestion } from '../service/adapter.ts';
 import { daysBetween } from '../time/venue.ts';
-import type { Members } from '../values/members.ts';
+import type { Members } from '../values/exact-json.ts';
 import {
   type Assumption,
   asBelieved,

@@ -1,4 +1,4 @@
-import type { Members } from '../values/members.ts';
+import type { Members } from '../values/exact-json.ts';
 
 /**
  * Field named by an update, with its values before and after. A value is undefined if the update does not include it.

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Members } from '../values/members.ts';
+import type { Members } from '../values/exact-json.ts';
 import { isSame, type UpdatedField } from './awaited.ts';
 
 /*

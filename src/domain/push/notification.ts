@@ -1,4 +1,4 @@
-import { isMembers, type Members } from '../values/members.ts';
+import { isMembers, type Members } from '../values/exact-json.ts';
 import type { UpdatedField } from './awaited.ts';
 import { deliveryText, type NoText } from './delivery-text.ts';
 

@@ -1,7 +1,6 @@
 import { isDate, knownZone } from '../time/venue.ts';
-import { decimalText, nearestNumber } from '../values/exact-json.ts';
+import { decimalText, isMembers, type Members, nearestNumber } from '../values/exact-json.ts';
 import { identifier as idOf } from '../values/identifier.ts';
-import { isMembers, type Members } from '../values/members.ts';
 import { minorUnits, minorUnitsIn } from '../values/money.ts';
 
 /*

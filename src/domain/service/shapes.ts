@@ -1,5 +1,4 @@
-import { nearestNumber } from '../values/exact-json.ts';
-import { isMembers, type Members, memberNames } from '../values/members.ts';
+import { isMembers, type Members, memberNames, nearestNumber } from '../values/exact-json.ts';
 import {
   type AnswerContext,
   address,

@@ -1,5 +1,5 @@
+import { isMembers, type Members } from '../../domain/values/exact-json.ts';
 import { identifier } from '../../domain/values/identifier.ts';
-import { isMembers, type Members } from '../../domain/values/members.ts';
 import { pageAddress } from '../../domain/values/page-address.ts';
 import {
   type Column,

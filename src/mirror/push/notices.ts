@@ -4,7 +4,7 @@ import { notUnderstood } from '../../domain/push/notification.ts';
 import { type ChangeType, silentStatuses } from '../../domain/push/subscription.ts';
 import type { Expectation, Trust } from '../../domain/push/trust.ts';
 import { textResources } from '../../domain/schedule/resources.ts';
-import { isMembers, type Members } from '../../domain/values/members.ts';
+import { isMembers, type Members } from '../../domain/values/exact-json.ts';
 import { type Bound, pick, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { dropBy, insertOf, query, setBy } from '../sql/sql.ts';
 import type { Tables } from '../sql/tables.ts';

@@ -9,9 +9,8 @@ import type { Reading } from '../../upstream/reading.ts';
 import { type AvailabilityRead, readAvailability } from '../reads/availability.ts';
 import { doubtSaleStatus } from '../reads/off-sale-answer.ts';
 import { storeProductDetail } from '../reads/product.ts';
-import { noteGone, withholdDates } from '../records/absence.ts';
 import type { ReadLane, RefusedRead, Sync } from '../records/context.ts';
-import { absenceReads, hasOwnReads } from '../records/deciding-reads.ts';
+import { absenceReads, hasOwnReads, noteGone, withholdDates } from '../records/deciding-reads.ts';
 import { type LiveCall, type LiveResult, unanswered } from './live-call.ts';
 
 /**

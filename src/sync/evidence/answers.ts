@@ -6,7 +6,7 @@ import type { Variant } from '../../domain/catalogue/variant.ts';
 import type { Said, Subject } from '../../domain/evidence/claims.ts';
 import { type Due, type RecordFacts, walkKinds } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/venue.ts';
-import { isMembers } from '../../domain/values/members.ts';
+import { isMembers } from '../../domain/values/exact-json.ts';
 import type { KnownProduct, ProductRead } from '../../mirror/catalogue/product-reads.ts';
 import type { ClaimVerdict, Sync } from '../records/context.ts';
 import { askReads, hasOwnReads, ownReads, readsAbout } from '../records/deciding-reads.ts';

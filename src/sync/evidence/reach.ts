@@ -28,9 +28,8 @@ import {
 import { isList, resourceNames } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { Outcome } from '../../upstream/outcome.ts';
-import { askMissing } from '../records/absence.ts';
 import type { RefusalJudge, RefusedRead, Sync } from '../records/context.ts';
-import { absenceReads, askDecidingReads } from '../records/deciding-reads.ts';
+import { absenceReads, askDecidingReads, askMissing } from '../records/deciding-reads.ts';
 import { prepareRecords } from '../records/prepare.ts';
 
 /** Milliseconds between two cheap calls while the key is refused. */

@@ -9,10 +9,9 @@ import { afterVisit, stillTrue, type Volatility } from '../../domain/schedule/vo
 import type { Examples } from '../../domain/service/shapes.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
-import { noteGone, noteThere } from './absence.ts';
 import { believed, dueAfterRead, priorOf, siblingGroups, siblingJump, signalOf } from './call-value.ts';
 import type { Sync, UnreadFailure } from './context.ts';
-import { askOwnReads, decideGone, decidesAbsence } from './deciding-reads.ts';
+import { askOwnReads, decideGone, decidesAbsence, noteGone, noteThere } from './deciding-reads.ts';
 import { cadenceOfRecord } from './replan.ts';
 
 /**

@@ -23,7 +23,7 @@ import type {
   TextQuestion,
 } from '../../domain/service/adapter.ts';
 import { addDays, knownZone, venueToday } from '../../domain/time/venue.ts';
-import type { Members } from '../../domain/values/members.ts';
+import type { Members } from '../../domain/values/exact-json.ts';
 import { type ProbeCalls, type ProbedService, probeCalls } from './probe-calls.ts';
 
 /** The assumptions, in the order of the report. */

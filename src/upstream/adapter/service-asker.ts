@@ -13,8 +13,7 @@ import type {
 import { count, flag, type MemberOutcome, unreadable } from '../../domain/service/member.ts';
 import type { NamedAdapter } from '../../domain/service/named-adapter.ts';
 import { elementsIn, members, membersIn, WrongShape } from '../../domain/service/shapes.ts';
-import { parseExact } from '../../domain/values/exact-json.ts';
-import { isMembers, type Members, memberNames } from '../../domain/values/members.ts';
+import { isMembers, type Members, memberNames, parseExact } from '../../domain/values/exact-json.ts';
 import { type Http, keyPlaceholder, type ServiceRequest, type TransferOptions } from '../http.ts';
 import { type Failed, failed, type Outcome, type RefusedOutcome } from '../outcome.ts';
 import { exampleOf, line, refusal, withoutKey } from '../refusal.ts';
