@@ -161,7 +161,7 @@ describe('a service that cannot be followed', () => {
     await using harness = await differentHarness(difference, settings);
     const { daemon, clock } = harness;
     const job = requestResync(daemon.sync, { resources: resyncResources, product_ids: [], from: null, to: null });
-    const state = () => daemon.mirror.schedule.jobs.find(job.job_id);
+    const state = () => daemon.mirror.schedule.jobs.find({ job_id: job.job_id });
     await harness.runUntil(() => state()?.left === 0);
     // At once, and after the retries of an hour.
     const readStatus = async () => await daemon.status.shown();

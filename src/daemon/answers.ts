@@ -212,7 +212,7 @@ export function answersOf(
       'POST /v1/resync': async ({ body: { dry_run, ...wanted } }) =>
         dry_run ? { job_id: null, resumed: false, found: [], ...(await price(wanted)) } : resync(wanted),
       'GET /v1/jobs/{id}': ({ path: { id } }) => {
-        const job = mirror.schedule.jobs.find(Number(id));
+        const job = mirror.schedule.jobs.find({ job_id: Number(id) });
         return job === null ? null : { ...job, next_due_at: mirror.schedule.records.nextDueAt(job.job_id) };
       },
       'GET /v1/schedule': () => ({ jobs: schedule.list() }),

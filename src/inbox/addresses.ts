@@ -102,7 +102,7 @@ export class CallbackAddresses extends KnownAddresses {
   /** Returns the newest epoch, announced or not; creates the first one. */
   current(subscription_id: string, now: Instant): number {
     const found = this.#epochs.newest({ subscription_id });
-    if (found !== undefined) return found.epoch;
+    if (found !== null) return found.epoch;
     this.#change(() => this.#epochs.add({ subscription_id, epoch: 1, begun_at: now }));
     return 1;
   }
@@ -110,7 +110,7 @@ export class CallbackAddresses extends KnownAddresses {
   /** Returns a new epoch, accepted from now on. If the newest one was not announced yet, returns that instead. */
   begin(subscription_id: string, now: Instant): number {
     const last = this.#epochs.newest({ subscription_id });
-    if (last !== undefined && last.announced_at === null) return last.epoch;
+    if (last !== null && last.announced_at === null) return last.epoch;
     const epoch = (last?.epoch ?? 0) + 1;
     this.#change(() => this.#epochs.add({ subscription_id, epoch, begun_at: now }));
     return epoch;

@@ -25,7 +25,8 @@ export class ConditionPeriods extends Store<Writes> {
       .orderBy('began_at')
       .orderBy('period_id'),
   );
-  readonly #since = this.db.value(() => query.selectFrom('inbox').select('watched_since'));
+  /** Returns the instant since which conditions are watched; there are no periods from before. Null: not yet. */
+  readonly watchedSince = this.db.value(() => query.selectFrom('inbox').select('watched_since'));
   readonly #watch = this.db.change(({ now }: Bound<{ now: Instant }>) =>
     query.updateTable('inbox').set({ watched_since: now }),
   );
@@ -51,11 +52,6 @@ export class ConditionPeriods extends Store<Writes> {
   readonly #prune = this.db.change(({ before }: Bound<{ before: Instant }>) =>
     query.deleteFrom('condition_period').where('ended_at', '<', before),
   );
-
-  /** Returns the instant since which conditions are watched; there are no periods from before. Null: not yet. */
-  watchedSince(): number | null {
-    return this.#since() ?? null;
-  }
 
   /**
    * Records the conditions that hold now: begins and ends periods. Writes nothing if nothing has changed. Returns the

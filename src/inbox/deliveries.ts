@@ -263,8 +263,8 @@ export class Deliveries extends DeliveryReads<Writes> {
     return this.transaction(() => {
       this.#uncount({ delivery_id });
       const wasGivenOut = this.newest() > delivery_id;
-      const isGone = wasGivenOut && this.#has({ delivery_id: delivery_id + 1 }) === undefined;
-      const gone_since = isGone ? 0 : (this.#firstGone({ delivery_id }) ?? null);
+      const isGone = wasGivenOut && this.#has({ delivery_id: delivery_id + 1 }) === null;
+      const gone_since = isGone ? 0 : this.#firstGone({ delivery_id });
       return { deliveries: this.#unsettle({ delivery_id }), gone_since };
     });
   }
@@ -313,7 +313,7 @@ export class Deliveries extends DeliveryReads<Writes> {
 
   #goOnAbove(delivery_id: number): void {
     const known = this.#newest();
-    if (known === undefined) this.#beginNumbers();
+    if (known === null) this.#beginNumbers();
     if (delivery_id <= (known ?? 0)) return;
     this.#skipTo({ delivery_id });
     this.#noteSkipped({ numbers: delivery_id - (known ?? 0) });

@@ -90,7 +90,7 @@ export class DeliveryReads<Db extends Reads = Reads> extends Store<Db> {
 
   find(delivery_id: number): Delivery | null {
     const row = this.#find({ delivery_id });
-    return row === undefined ? null : deliveryOf(row);
+    return row === null ? null : deliveryOf(row);
   }
 
   /**

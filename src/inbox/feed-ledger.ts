@@ -41,7 +41,7 @@ export class FeedLedger extends Store<Writes> {
     super(db);
     const columns = ['mirror_state', 'mirror_inode', 'feed_ceiling', 'feed_newest'] as const;
     const row = db.row(() => query.selectFrom('inbox').select(columns))();
-    if (row === undefined) throw new Error('the inbox has no row');
+    if (row === null) throw new Error('the inbox has no row');
     this.#inodeOf = inodeOf;
     this.#inode = row.mirror_inode;
     this.mirror = row.mirror_state;

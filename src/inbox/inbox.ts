@@ -23,15 +23,11 @@ type StoredAnchor = Readonly<Omit<InboxTables['machine_clock'], 'clock_id'>>;
 const clockColumns = ['boot_id', 'booted_at', 'confirmed', 'doubted_at'] as const;
 
 class MachineClockTable extends Store<Writes> {
-  readonly #read = this.db.row(() => query.selectFrom('machine_clock').select(clockColumns));
+  /** Null: nothing is stored yet. */
+  readonly anchor = this.db.row(() => query.selectFrom('machine_clock').select(clockColumns));
   readonly #write = this.db.change((anchor: Bound<StoredAnchor>) =>
     query.replaceInto('machine_clock').values({ clock_id: 1, ...pick(anchor, clockColumns) }),
   );
-
-  /** Null: nothing is stored yet. */
-  anchor(): StoredAnchor | null {
-    return this.#read() ?? null;
-  }
 
   save(anchor: StoredAnchor): void {
     this.db.transaction(() => this.#write(anchor));
@@ -155,7 +151,7 @@ function ownRow(db: Writes, pair_id: string) {
   );
   add({ pair_id });
   const row = db.row(() => query.selectFrom('inbox').select(columns))();
-  if (row === undefined) throw new Error('the inbox has no row');
+  if (row === null) throw new Error('the inbox has no row');
   return row;
 }
 

@@ -33,7 +33,7 @@ export class ToldOrders extends Store<Writes> {
 
   /** Returns `contents_sha256` of the order with this id; null: none was counted, as far as orders are kept. */
   find(id_sha256: string, counted: number): string | null {
-    return this.#find({ id_sha256, counted }) ?? null;
+    return this.#find({ id_sha256, counted });
   }
 
   /** Records an order. Returns its number. */

@@ -57,7 +57,7 @@ export class Searches extends SearchReads<Writes> {
     this.db.transaction(() => {
       let room = most - (this.#words({ day }) ?? 0);
       for (const [words, searches] of counts) {
-        const known = this.#has({ day, words }) !== undefined;
+        const known = this.#has({ day, words }) !== null;
         if (!known && room <= 0) continue;
         if (!known) room -= 1;
         this.#add({ day, words, searches });

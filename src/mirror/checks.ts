@@ -101,7 +101,7 @@ export class CheckTables extends Store<Writes> {
   /** Returns null if the product was never seen. */
   saleState(product_id: number): SaleState | null {
     const row = this.#sale({ product_id });
-    if (row === undefined) return null;
+    if (row === null) return null;
     if (row.withdrawn_at !== null) return 'withdrawn';
     if (row.closure_unconfirmed === 1) return 'closure-unconfirmed';
     if (row.sale_status !== 'enabled') return 'not-on-sale';
@@ -111,7 +111,7 @@ export class CheckTables extends Store<Writes> {
   /** Returns a date as it was read last; null where it never was. */
   date(product_id: number, currency: string, date: string): ReadDate | null {
     const row = this.#date({ product_id, currency, date });
-    return row === undefined ? null : parsed(row);
+    return row === null ? null : parsed(row);
   }
 
   /** Returns available dates from `from` to `to` but for `date` itself, the nearest first. */

@@ -60,7 +60,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
   const db = writesTo(connection);
   const stored = db.row(() => query.selectFrom('_mirror').select(['pair_id', 'feed_id', 'language', 'currency']))();
   const paired = stored?.pair_id === pair_id;
-  if (stored !== undefined && !paired && feed?.mirror !== 'any') throw foreignPair(path);
+  if (stored !== null && !paired && feed?.mirror !== 'any') throw foreignPair(path);
   const decision = judgeFeed({
     identified: (stored?.feed_id ?? null) !== null,
     paired,
@@ -74,7 +74,7 @@ export function claim(connection: Database, options: MirrorOptions): FeedDecisio
     writeClaim(db, { ...options, contract_version: contractVersion, schema_version });
     makePrimary(db, language);
     new CurrencyTable(db).followWalks();
-    if (stored !== undefined && (stored.language !== language || stored.currency !== currency))
+    if (stored !== null && (stored.language !== language || stored.currency !== currency))
       new ShownProducts(db).allAgain();
     if (decision.feed === 'new') beginFeed(db, newFeedId(), decision.above);
     // Deliveries that wait in the inbox are numbered differently: apply all of them.

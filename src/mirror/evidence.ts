@@ -54,7 +54,9 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
   /** Members of latest answers that cannot be read. */
   readonly unread: UnreadReads = new UnreadReads(this.db);
   readonly #showing = new ShowingRecords(this.db);
-  readonly #one = this.db.row((bound: Bound<ClaimKey>) => query.selectFrom('_claim').selectAll().where(isClaim(bound)));
+  readonly claim = this.db.row((bound: Bound<ClaimKey>) =>
+    query.selectFrom('_claim').selectAll().where(isClaim(bound)),
+  );
   readonly #any = this.db.value(() => query.selectFrom('_claim').select('product_id').limit(1));
   readonly ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
     query.selectFrom('_claim').selectAll().where('product_id', '=', product_id).orderBy('subject'),
@@ -89,12 +91,8 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #holds = this.db.rows(() => query.selectFrom('_held').selectAll().orderBy('opened_at'));
   readonly #wave = this.db.value(byKey('_wave', ['subject'], ['state']));
 
-  claim(key: ClaimKey): StoredClaim | null {
-    return this.#one(key) ?? null;
-  }
-
   isAny(): boolean {
-    return this.#any() !== undefined;
+    return this.#any() !== null;
   }
 
   /** Returns how many claim a subject: those not applied, and those applied in the last day for being said twice. */
@@ -147,7 +145,7 @@ export class EvidenceReads<Db extends Reads = Reads> extends Store<Db> {
   /** Returns the changes of a subject that may become a wave; undefined: none. */
   wave<Item>(subject: Subject): WaveState<Item> | undefined {
     const state = this.#wave({ subject });
-    return state === undefined ? undefined : (JSON.parse(state) as WaveState<Item>);
+    return state === null ? undefined : (JSON.parse(state) as WaveState<Item>);
   }
 
   #count(subject: Subject): { readonly pending: number; readonly applied: number } {
@@ -233,7 +231,7 @@ class ShowingRecords extends Store<Reads> {
   readonly #dates = this.db.value(ofWindows('availability', null));
   readonly #variants = this.db.value(ofWindows('variants', null));
   readonly #checkout = this.db.value(ofWindows('checkout_information', null));
-  readonly #of: Readonly<Record<Subject, readonly Prepared<Counted, number | undefined>[]>> = {
+  readonly #of: Readonly<Record<Subject, readonly Prepared<Counted, number | null>[]>> = {
     products: [this.#products],
     'sale-status': [this.#enabled],
     'near-dates': [this.#near],

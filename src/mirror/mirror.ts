@@ -77,7 +77,7 @@ export class Mirror extends Store<Writes> implements Disposable {
   readonly #noted = this.db.row(() =>
     query.selectFrom('_mirror').select(['filled_at', 'last_delivery_id', 'last_order_number']),
   );
-  readonly #idleUntil = this.db.value(() =>
+  readonly #idleUntil = this.db.row(() =>
     query
       .selectFrom('_mirror')
       .select(nextOfAll().as('at'))
@@ -95,7 +95,8 @@ export class Mirror extends Store<Writes> implements Disposable {
         ),
       ),
   );
-  readonly #lastReadAt = this.db.value(() =>
+  /** Returns the instant at which the newest stored read was sent; null if there is none. */
+  readonly lastReadAt = this.db.value(() =>
     query.selectFrom('_record').select((of) => of.fn.max<number | null>('fetched_at').as('at')),
   );
   readonly #noteFilled = this.db.change(({ now }: Bound<{ now: Instant }>) =>
@@ -116,11 +117,6 @@ export class Mirror extends Store<Writes> implements Disposable {
     this.#log = new LogCopy(connection, path);
   }
 
-  /** Returns the instant at which the newest stored read was sent; null if there is none. */
-  lastReadAt(): number | null {
-    return this.#lastReadAt() ?? null;
-  }
-
   filledAt(): number | null {
     return this.#noted()?.filled_at ?? null;
   }
@@ -131,7 +127,7 @@ export class Mirror extends Store<Writes> implements Disposable {
    */
   isIdle(now: Instant): boolean {
     const next = this.#idleUntil();
-    return next !== undefined && (next === null || next > now);
+    return next !== null && (next.at === null || next.at > now);
   }
 
   /** Notes, once, that every record has been read. */

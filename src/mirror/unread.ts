@@ -44,7 +44,7 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
       .where('member', '=', member)
       .where((of) => of.or([of('kept', '=', 1), of('first_at', '>=', since)])),
   );
-  readonly #rows: Readonly<Partial<Record<Resource, Prepared<object, number | undefined>>>> = {
+  readonly #rows: Readonly<Partial<Record<Resource, Prepared<object, number | null>>>> = {
     products: this.db.value(() =>
       query
         .selectFrom('_product')

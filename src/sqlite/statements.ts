@@ -88,10 +88,10 @@ export type Prepared<Values extends object, Result> = (...values: keyof Values e
 /** A connection that statements which read are prepared on. Table and view, column and row are checked by the compiler. */
 export interface Reads {
   rows<Values extends object = None, Row = never>(build: (bound: Bound<Values>) => Query<Row>): Prepared<Values, Row[]>;
-  /** The first row. */
+  /** The first row; null: there is none. */
   row<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, Row | undefined>;
+  ): Prepared<Values, Row | null>;
   /** One row after the other: for who may have enough of them early. */
   each<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
@@ -100,10 +100,10 @@ export interface Reads {
   values<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
   ): Prepared<Values, Row[keyof Row][]>;
-  /** The only column of the first row. */
+  /** The only column of the first row; null also where there is none. */
   value<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, Row[keyof Row] | undefined>;
+  ): Prepared<Values, Row[keyof Row] | null>;
   /** All that `work` reads is of one state of the file. */
   snapshot<Result>(work: () => Result): Result;
 }
@@ -182,10 +182,10 @@ function readsThat(prepare: Prepare, db: Database): Reads {
   };
   return {
     rows: (build) => reading(build, 'row', (statement, bound) => statement.all(bound)),
-    row: (build) => reading(build, 'row', (statement, bound) => statement.get(bound)),
+    row: (build) => reading(build, 'row', (statement, bound) => statement.get(bound) ?? null),
     each: (build) => reading(build, 'row', (statement, bound) => statement.iterate(bound)),
     values: (build) => reading(build, 'value', (statement, bound) => statement.all(bound)),
-    value: (build) => reading(build, 'value', (statement, bound) => statement.get(bound)),
+    value: (build) => reading(build, 'value', (statement, bound) => statement.get(bound) ?? null),
     snapshot: (work) => db.transaction(work)(),
   };
 }

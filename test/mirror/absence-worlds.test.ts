@@ -153,7 +153,7 @@ function live({ mirror }: TestMirror, writer: Database.Database, seed: number): 
       for (const id of service.ids)
         if (
           mood === 'lies' &&
-          mirror.catalogue.removals.one(id) === null &&
+          mirror.catalogue.removals.one({ product_id: id }) === null &&
           !withdrawn.has(id) &&
           roll(seed, walk, id, 'glitch') < 0.02
         )

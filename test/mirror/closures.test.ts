@@ -31,7 +31,7 @@ it('a closure is forgotten when it has been over for long; one in force stays, h
       available_at: null,
       ...words,
     });
-    return closures.inForce(product_id)?.closure_id ?? 0;
+    return closures.inForce({ product_id })?.closure_id ?? 0;
   };
   mirror.transaction(() => {
     closures.mark(close(1), 'ended_at', instant(5000));
@@ -58,10 +58,10 @@ it('a second closure that names no alternative keeps that of the first, and take
   const words = { reason: 'out_of_season', expected_reopening: null };
   test.mirror.transaction(() => {
     closures.put({ ...closure, ...words, alternative_product_id: 7 });
-    closures.mark(closures.inForce(1)?.closure_id ?? 0, 'confirmed_at', instant(2000));
+    closures.mark(closures.inForce({ product_id: 1 })?.closure_id ?? 0, 'confirmed_at', instant(2000));
     closures.put({ ...closure, delivery_id: 2, notified_at: instant(3000), ...words, alternative_product_id: null });
   });
-  expect(closures.inForce(1)).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });
+  expect(closures.inForce({ product_id: 1 })).toMatchObject({ delivery_id: 2, alternative_product_id: 7 });
   test.mirror.transaction(() => closures.put({ ...closure, delivery_id: 3, ...words, alternative_product_id: 9 }));
-  expect(closures.inForce(1)).toMatchObject({ alternative_product_id: 9 });
+  expect(closures.inForce({ product_id: 1 })).toMatchObject({ alternative_product_id: 9 });
 });

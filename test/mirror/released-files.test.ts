@@ -112,7 +112,7 @@ const withoutOwn = (columns: Columns): Columns =>
 async function readEverything(harness: VirtualHarness): Promise<void> {
   const everything = { resources: [...resyncResources], product_ids: [], from: null, to: null };
   const { job_id } = requestResync(harness.daemon.sync, everything);
-  await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find(job_id)?.finished_at !== null);
+  await harness.runUntil(() => harness.daemon.mirror.schedule.jobs.find({ job_id })?.finished_at !== null);
 }
 
 const startOn = (version: string) =>

@@ -38,7 +38,7 @@ const held = (harness: VirtualHarness) => ![undefined, 'ended'].includes(hold(ha
 const decide = async ({ ask }: VirtualHarness, decision: 'approve' | 'reject') =>
   (await ask(`POST /v1/held/${decision}`, { body: { kind: 'products' } })).subjects;
 const absence = ({ daemon }: VirtualHarness, product: SandboxProduct) =>
-  daemon.mirror.catalogue.removals.one(product.id);
+  daemon.mirror.catalogue.removals.one({ product_id: product.id });
 /** Enough that three fifths of them are more than may go on one answer. */
 const products = 25;
 const lean = { lean: true, products };

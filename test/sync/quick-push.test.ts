@@ -132,7 +132,7 @@ describe('where only the calls of the specification exist', () => {
     await test.post(notificationOf(test.ids[40] ?? 0, updated()));
     const { job_id } = requestResync(sync, { product_ids: [], resources: ['products'], from: null, to: null });
     await test.live(10 * minute);
-    expect(mirror.schedule.jobs.find(job_id)).toMatchObject({ left: 0, failed: 0 });
+    expect(mirror.schedule.jobs.find({ job_id })).toMatchObject({ left: 0, failed: 0 });
   });
 
   it('a closure that is not true is undone by three reads of its page, twelve minutes after it', async () => {

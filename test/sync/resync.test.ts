@@ -107,9 +107,9 @@ describe('a resync', () => {
     if (record === undefined) throw new Error('nothing is due');
     const second = requestResync(harness.daemon.sync, request);
     harness.daemon.mirror.transaction(() => jobs.giveUp(record, first.job_id));
-    expect(jobs.find(second.job_id)).toMatchObject({ left: 3, failed: 0 });
+    expect(jobs.find({ job_id: second.job_id })).toMatchObject({ left: 3, failed: 0 });
     harness.daemon.mirror.transaction(() => jobs.giveUp(record, second.job_id));
-    expect(jobs.find(second.job_id)).toMatchObject({ left: 2, failed: 1 });
+    expect(jobs.find({ job_id: second.job_id })).toMatchObject({ left: 2, failed: 1 });
   });
 
   it('of one product is finished when its records are read, while a larger one goes on', async () => {

@@ -63,7 +63,10 @@ async function play(stage: Stage): Promise<void> {
   stage.say(
     `mirror   ${closed} is off sale as announced: ${off.disabled_reason}, expected back ${off.expected_reopening}`,
   );
-  const confirmed = await until(stage, () => mirror.push.closures.inForce(closed)?.confirmed_at ?? null);
+  const confirmed = await until(
+    stage,
+    () => mirror.push.closures.inForce({ product_id: closed })?.confirmed_at ?? null,
+  );
   if (confirmed === null) return;
   stage.say(`mirror   ${closed} is off sale, confirmed by a read; its alternative is ${name(other)}`);
 

@@ -213,7 +213,7 @@ class DateSpanTable extends Store<Writes> {
 
   /** Returns whether a date of the range, both ends included, was ever read. */
   wasRead({ product_id, currency }: OfProduct, from: string, to: string): boolean {
-    return this.#known({ product_id, currency, from, to }) !== undefined;
+    return this.#known({ product_id, currency, from, to }) !== null;
   }
 
   /** Returns the variants that the stored answers of a product speak of, over all its spans. */

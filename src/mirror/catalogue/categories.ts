@@ -1,4 +1,3 @@
-import type { Instant } from '../../clock.ts';
 import type { CategoryFacts } from '../../domain/catalogue/category.ts';
 import { type Bound, type Reads, Store, sql, type Writes } from '../../sqlite/statements.ts';
 import { byKey, query, setBy } from '../sql/sql.ts';
@@ -64,15 +63,11 @@ export class CategoryTable extends CategoryReads<Writes> {
   readonly clear = this.db.change(() =>
     query.updateTable('_product').set({ category: null }).where('category', 'is not', null),
   );
-  readonly #asked = this.db.row(byKey('_product', ['product_id'], ['asked', 'asked_at']));
+  /** Checks before orders, counted at `asked_at`; null: the product is not known. */
+  readonly asked = this.db.row(byKey('_product', ['product_id'], ['asked', 'asked_at']));
   readonly countAsked = this.db.change(setBy('_product', ['product_id'], ['asked', 'asked_at']));
   /** Tickets sold, as counted now. */
   readonly countSale = this.db.change(setBy('_product', ['product_id'], ['sold', 'sold_at']));
-
-  /** Checks before orders, counted at `asked_at`; null: the product is not known. */
-  asked(product_id: number): { asked: number; asked_at: Instant | null } | null {
-    return this.#asked({ product_id }) ?? null;
-  }
 }
 
 function matchedBy() {

@@ -61,7 +61,7 @@ export class CheckoutInformationTable extends FeedingStore {
   store(read: CheckoutInformationRead, information: CheckoutInformation): boolean {
     const { product_id, language, sent_at, stale_at } = read;
     const row = this.#one({ product_id, language });
-    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
+    if (row !== null && !mayReplace(row.checked_at, sent_at)) return false;
     const document = documentToStore(information, row?.document ?? null);
     const changed = row?.document !== document;
     this.#put({
@@ -78,7 +78,7 @@ export class CheckoutInformationTable extends FeedingStore {
       held_at: null,
     });
     this.#copy({ product_id, language });
-    const fields = row === undefined ? [] : changedFields(row.document, document);
+    const fields = row === null ? [] : changedFields(row.document, document);
     if (changed) this.changes.add({ product_id, kind: 'checkout_changed', language, detail: { fields } }, read);
     return changed;
   }

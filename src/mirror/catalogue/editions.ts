@@ -85,7 +85,7 @@ export class CurrencyTable extends Store<Writes> {
   /** Makes them those whose lists are walked now. */
   followWalks(): void {
     const known = new Map(this.#stored().map(({ currency, is_primary }) => [currency, is_primary]));
-    const first = this.#primary() ?? null;
+    const first = this.#primary();
     const walked = this.#editions().map((edition) => splitListEdition(edition).currency);
     for (const currency of new Set([...(first === null ? [] : [first]), ...walked])) {
       const is_primary = currency === first ? 1 : 0;

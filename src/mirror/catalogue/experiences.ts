@@ -83,8 +83,8 @@ export class ExperienceTables extends ExperienceReads<Writes> implements Dropped
     const { product_ids, images: read, unread: _, ...experience } = entry;
     const { experience_id, title, document } = experience;
     const row = this.#one({ experience_id });
-    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
-    if (!isUsable(entry, row !== undefined)) {
+    if (row !== null && !mayReplace(row.checked_at, sent_at)) return false;
+    if (!isUsable(entry, row !== null)) {
       this.#outdate({ experience_id, stale_at: sent_at });
       return false;
     }

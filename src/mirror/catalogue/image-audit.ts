@@ -40,7 +40,7 @@ export function readImageFacts(connection: Database, since: Instant): ImageFacts
   const db = readsOf(connection);
   return db.snapshot(() => {
     const info = db.row(() => query.selectFrom('mirror_info').select(['written_by', 'filled_at']))();
-    if (info === undefined) throw new Error('the mirror has no row about itself');
+    if (info === null) throw new Error('the mirror has no row about itself');
     return {
       ...info,
       published: published(db),

@@ -224,12 +224,12 @@ export class ImageFileTable extends Store<Writes> {
 
   /** Returns whether no file is kept, or wanted. */
   isEmpty(): boolean {
-    return this.#any() === undefined;
+    return this.#any() === null;
   }
 
   /** Returns the range of the next `limit` products; null: there are no more. */
   rangeAfter(after: number, limit: number): ProductRange | null {
-    const last = this.#rangeAfter({ after, limit }) ?? null;
+    const last = this.#rangeAfter({ after, limit });
     return last === null ? null : { after, last };
   }
 
@@ -290,7 +290,7 @@ export class ImageFileTable extends Store<Writes> {
 
   /** Returns whether a row uses this file. */
   isUsed(file: string): boolean {
-    return this.#isUsed({ file }) !== undefined;
+    return this.#isUsed({ file }) !== null;
   }
 
   files(): string[] {

@@ -55,20 +55,20 @@ export class ProductPrices extends FeedingStore {
     const { currency, sent_at, stale_at } = read;
     const of = { product_id, currency };
     const checked_at = this.#readAt(of);
-    if (checked_at !== undefined && !mayReplace(checked_at, sent_at)) return false;
+    if (checked_at !== null && !mayReplace(checked_at, sent_at)) return false;
     const stored = this.#one(of);
     // Where the list was not read before, a row is made from dates alone.
-    const row = checked_at === undefined ? undefined : stored;
+    const row = checked_at === null ? null : stored;
     const other = row?.from_price !== from_price;
     const next = { ...of, from_price, prediscount_price };
     this.#touch({ ...of, checked_at: sent_at, stale_at, held_at: null });
     if (!other && row.prediscount_price === prediscount_price) return false;
-    if (stored === undefined) this.#add({ ...next, from_at: atFirst, ...nothingLeft });
+    if (stored === null) this.#add({ ...next, from_at: atFirst, ...nothingLeft });
     else this.#put(next);
     if (product === 'added') return true;
     const detail = { currency, old: row?.from_price ?? null, new: from_price, ...markByRate(isByRate) };
-    if (row !== undefined && other) this.changes.add({ product_id, kind: 'price_changed', detail }, read);
-    if (row === undefined || currency !== read.primary.currency)
+    if (row !== null && other) this.changes.add({ product_id, kind: 'price_changed', detail }, read);
+    if (row === null || currency !== read.primary.currency)
       this.changes.add({ product_id, kind: 'prices_changed', detail }, read);
     return true;
   }

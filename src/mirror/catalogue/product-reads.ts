@@ -109,7 +109,8 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       .where('currency', '=', currency)
       .limit(1),
   );
-  readonly #supplier = this.db.value(({ product_id }: Bound<OfProduct>) =>
+  /** Returns the currency in which a product's supplier sets its prices; null: it is not known. */
+  readonly supplierCurrency = this.db.value(({ product_id }: Bound<OfProduct>) =>
     ofPrimaryText(product_id).select((of) =>
       sql<
         string | null
@@ -135,7 +136,8 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
       ])
       .where('p.product_id', '=', product_id),
   );
-  readonly #datesOff = this.db.value(byKey('_product', ['product_id'], ['dates_off_at']));
+  /** Returns the instant since which the service answers that dates of a product are not on sale; null if it does not. */
+  readonly datesOffAt = this.db.value(byKey('_product', ['product_id'], ['dates_off_at']));
   readonly #visible = this.db.value(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('_product')
@@ -168,7 +170,8 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #images = this.db.value(({ ids }: Bound<{ ids: string }>) =>
     standingImages().where('i.product_id', 'in', listed<number>(ids)),
   );
-  readonly #firstImage = this.db.value(({ product_id }: Bound<OfProduct>) =>
+  /** Returns the key of the first image of a product that stands; null: there is none. */
+  readonly firstImage = this.db.value(({ product_id }: Bound<OfProduct>) =>
     query
       .selectFrom('image')
       .select('image_key')
@@ -204,42 +207,27 @@ export class ProductReads<Db extends Reads = Reads> extends Store<Db> {
 
   find(product_id: number): KnownProduct | null {
     const row = this.#known({ product_id });
-    if (row === undefined) return null;
+    if (row === null) return null;
     const { has_dynamic_pricing, covered, sellable } = row;
     return { ...row, has_dynamic_pricing: has_dynamic_pricing === 1, covered: covered === 1, sellable: sellable === 1 };
   }
 
-  /** Returns the instant since which the service answers that dates of a product are not on sale; null if it does not. */
-  datesOffAt(product_id: number): number | null {
-    return this.#datesOff({ product_id }) ?? null;
-  }
-
   isVisible(product_id: number): boolean {
-    return this.#visible({ product_id }) !== undefined;
+    return this.#visible({ product_id }) !== null;
   }
 
   /** Returns the last read's document of a product in a language, and its `from_price` in a currency; null: nothing. */
   said({ source, ...of }: SaidBy): { readonly document: string | null; readonly from_price: number | null } {
     return {
       document: this.#texts(of)?.[`${source}_document`] ?? null,
-      from_price: this.#price(of) ?? null,
+      from_price: this.#price(of),
     };
-  }
-
-  /** Returns the currency in which a product's supplier sets its prices; null: it is not known. */
-  supplierCurrency(product_id: number): string | null {
-    return this.#supplier({ product_id }) ?? null;
   }
 
   /** Returns what people ask about a product, in the primary language; null where it was never seen. */
   shown(product_id: number): ShownProduct | null {
     const row = this.#shown({ product_id });
-    return row === undefined ? null : { ...row, sellable: row.sellable === 1 };
-  }
-
-  /** Returns the key of the first image of a product that stands; null: there is none. */
-  firstImage(product_id: number): string | null {
-    return this.#firstImage({ product_id }) ?? null;
+    return row === null ? null : { ...row, sellable: row.sellable === 1 };
   }
 
   /** Returns how many images of these products stand: shown, until their 14 days are over. */

@@ -69,7 +69,7 @@ export class ProductTexts extends Store<Writes> {
       [`${source}_read_at`]: sent_at,
       ...(newest ? { checked_at: sent_at, stale_at, held_at: null } : {}),
     };
-    const columns = known === undefined ? [] : differing(row, { ...row, ...said }, entryColumns);
+    const columns = known === null ? [] : differing(row, { ...row, ...said }, entryColumns);
     this.#touch({ ...row, ...said, product_id, language });
     if (!changed && columns.length === 0) return { ...noTextChange, before_at };
     const before = this.#whole({ product_id, language }) ?? emptyText(product_id, language, sent_at);

@@ -45,7 +45,7 @@ export class ProductTables extends ProductReads<Writes> {
 
   store(entry: ProductEntry, read: ProductRead): StoredProduct {
     const { source, language, currency, primary } = read;
-    const row = this.#rows.find(entry.product_id);
+    const row = this.#rows.find({ product_id: entry.product_id });
     const kept = {
       was: row?.sale_status ?? null,
       is: row?.sale_status ?? entry.sale_status,
@@ -153,7 +153,7 @@ type StoredRow = Pick<StoredProduct, 'outcome' | 'was' | 'is' | 'sale'> & {
 
 /** Columns set only by reads in the primary language: visibility, sale status, place and images. */
 class ProductRows extends FeedingStore {
-  readonly #one = this.db.row(({ product_id }: Bound<{ product_id: number }>) =>
+  readonly find = this.db.row(({ product_id }: Bound<{ product_id: number }>) =>
     query
       .selectFrom('_product as p')
       .innerJoin('_product_read as r', 'r.product_id', 'p.product_id')
@@ -173,16 +173,12 @@ class ProductRows extends FeedingStore {
     this.#images = new ImageTable(db, ports.changes, ports.images);
   }
 
-  find(product_id: number): Product | null {
-    return this.#one({ product_id }) ?? null;
-  }
-
   store(entry: ProductEntry, read: ProductRead): StoredRow {
     const { closures, shown, search, images, zones } = this.#ports;
     const { sent_at, now } = read;
-    const row = this.#one({ product_id: entry.product_id });
+    const row = this.find({ product_id: entry.product_id });
     // An answer to a request sent before the withdrawal does not undo it: only a newer read brings the product back.
-    if (row !== undefined && !(mayReplace(row.read_at, sent_at) && mayReplace(row.withdrawn_at, sent_at))) {
+    if (row !== null && !(mayReplace(row.read_at, sent_at) && mayReplace(row.withdrawn_at, sent_at))) {
       // Reads in between may have left out the images.
       if (entry.images !== null && row.withdrawn_at === null && mayReplace(row.images_verified_at, sent_at)) {
         this.#write(row, { ...row, images_verified_at: sent_at });
@@ -191,7 +187,7 @@ class ProductRows extends FeedingStore {
       return { outcome: 'late', was: row.sale_status, is: row.sale_status, sale: 'neither', differing: [] };
     }
     const { product_id, sale_status } = entry;
-    const said = read.onlySaleAndImages === true && row !== undefined ? row : entry;
+    const said = read.onlySaleAndImages === true && row !== null ? row : entry;
     const timezone = this.#zoneOf(said, entry.unread?.has('timezone') === true, product_id);
     const { city_id, country_id, venue_id, latitude, longitude, rating } = said;
     const next: Product = {
@@ -205,20 +201,20 @@ class ProductRows extends FeedingStore {
       withdrawn_at: null,
       withdrawn_reason: null,
     }; // biome-ignore format: one row
-    if (row === undefined || row.timezone !== timezone) zones.add(timezone, now);
+    if (row === null || row.timezone !== timezone) zones.add(timezone, now);
     this.#write(row, next);
-    if (row !== undefined && row.withdrawn_at !== null) shown.again(product_id);
-    if (row === undefined || row.withdrawn_at !== null || locationKey(row) !== locationKey(next))
+    if (row !== null && row.withdrawn_at !== null) shown.again(product_id);
+    if (row === null || row.withdrawn_at !== null || locationKey(row) !== locationKey(next))
       search.productChanged(product_id);
     // Those of a withdrawn product were dropped with it, and `product_returned` reports them.
     const otherTags = this.#tags.store(product_id, entry.tag_ids) && row?.withdrawn_at === null;
     const imagesChanged = this.#replaceImages(row, entry, read);
-    if (row !== undefined && row.withdrawn_at !== null) images.productReturned({ product_id, at: sent_at });
+    if (row !== null && row.withdrawn_at !== null) images.productReturned({ product_id, at: sent_at });
     const told = tellSale(this.changes, row, next, entry, read);
     const outcome = outcomeOf(row, imagesChanged || row?.sale_status !== sale_status);
     this.#recommend(row, next, read);
     const differs =
-      row === undefined ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
+      row === null ? [] : differing(row, next, told ? otherColumns : [...offSaleColumns, ...otherColumns]);
     return {
       ...{ outcome, was: row?.sale_status ?? null, is: sale_status, sale: saleOf(row, next) },
       differing: otherTags ? [...differs, 'tag_ids'] : differs,
@@ -227,10 +223,10 @@ class ProductRows extends FeedingStore {
 
   /** Takes a product off sale by a closure in force, and reports what differs since. */
   close(product_id: number, by: FoundBy): void {
-    const row = this.#one({ product_id });
+    const row = this.find({ product_id });
     this.#ports.closures.apply({ product_id });
-    const next = this.#one({ product_id });
-    if (row === undefined || next === undefined) return;
+    const next = this.find({ product_id });
+    if (row === null || next === null) return;
     const { disabled_reason: reason, expected_reopening } = next;
     const fields = differing(row, next, offSaleColumns);
     if (isOnSale(row))
@@ -247,28 +243,27 @@ class ProductRows extends FeedingStore {
   #zoneOf({ timezone, city_id }: Product | ProductEntry, isUnread: boolean, product_id: number) {
     const { zones } = this.#ports;
     const known = zones.ofSlots(product_id) ?? timezone;
-    return known === null && isUnread && city_id !== null ? zones.ofCity(city_id) : known;
+    return known === null && isUnread && city_id !== null ? zones.ofCity({ city_id }) : known;
   }
 
   /** Writes a row over the one that is known. Walks find most products as they were, and write only when they read them. */
-  #write(row: Product | undefined, next: Product): void {
+  #write(row: Product | null, next: Product): void {
     this.#touch(next);
-    if (row === undefined || differing(row, next, productColumns).length > 0) this.#put(next);
+    if (row === null || differing(row, next, productColumns).length > 0) this.#put(next);
   }
 
   /** Stores the images of a read; returns whether they differ. False if the read leaves images out. */
-  #replaceImages(row: Product | undefined, entry: ProductEntry, read: ProductRead): boolean {
+  #replaceImages(row: Product | null, entry: ProductEntry, read: ProductRead): boolean {
     const known = {
       before_at: row?.images_verified_at ?? null,
-      product: row === undefined || row.withdrawn_at !== null ? 'added' : 'known',
+      product: row === null || row.withdrawn_at !== null ? 'added' : 'known',
     } as const;
     return entry.images !== null && this.#images.replace(entry.product_id, entry.images, { ...read, ...known });
   }
 
   /** Stores the alternatives again that follow from what differs in a row. */
-  #recommend(row: Product | undefined, next: Product, by: FoundBy): void {
-    if (row === undefined || alternativeKey(row) !== alternativeKey(next))
-      this.#alternatives.changed(next.product_id, by);
+  #recommend(row: Product | null, next: Product, by: FoundBy): void {
+    if (row === null || alternativeKey(row) !== alternativeKey(next)) this.#alternatives.changed(next.product_id, by);
     else if (mayHaveAlternative(row) !== mayHaveAlternative(next)) this.#alternatives.again(next.product_id);
   }
 }
@@ -289,8 +284,8 @@ class ProductTags extends Store<Writes> {
   }
 }
 
-function outcomeOf(row: Product | undefined, changed: boolean): StoredProduct['outcome'] {
-  if (row === undefined) return 'added';
+function outcomeOf(row: Product | null, changed: boolean): StoredProduct['outcome'] {
+  if (row === null) return 'added';
   if (row.withdrawn_at !== null) return 'returned';
   return changed ? 'changed' : 'unchanged';
 }
@@ -335,21 +330,21 @@ function isOnSale({ sale_status, closure_unconfirmed }: Product): boolean {
 }
 
 /** Returns what a read says of a product's sale beside the row before it. */
-function saleOf(row: Product | undefined, next: Product): StoredProduct['sale'] {
+function saleOf(row: Product | null, next: Product): StoredProduct['sale'] {
   if (!isOnSale(next)) return 'neither';
-  return row !== undefined && !isOnSale(row) ? 'back' : 'on';
+  return row !== null && !isOnSale(row) ? 'back' : 'on';
 }
 
 /** Reports to the change feed how a read changes a product's sale. Returns whether it did. */
 function tellSale(
   changes: ChangeTable,
-  row: Product | undefined,
+  row: Product | null,
   next: Product,
   { title }: ProductEntry,
   read: ProductRead,
 ): boolean {
   const { product_id, disabled_reason: reason, expected_reopening } = next;
-  if (row === undefined) {
+  if (row === null) {
     changes.add({ product_id, kind: 'product_added', detail: { title } }, read);
     return true;
   }
@@ -374,11 +369,11 @@ function decideClosure(
   { product_id, sale_status: is }: ProductEntry,
   sent_at: Instant,
 ): StoredClosure | null {
-  const closure = closures.inForce(product_id);
+  const closure = closures.inForce({ product_id });
   if (closure === null) return null;
   const verdict = judge(closure, is, sent_at);
   if (verdict !== 'undecided') closures.mark(closure.closure_id, instantOf[verdict], sent_at);
-  return closures.inForce(product_id);
+  return closures.inForce({ product_id });
 }
 
 /** A chain of recommendations is followed so far. */
@@ -416,7 +411,7 @@ export class Recommending extends FeedingStore {
 
   /** Recomputes the stored alternative of a product after a change in whether the product itself needs one. */
   again(product_id: number): void {
-    const [before, after] = [this.#stored({ product_id }) ?? null, this.#resolved(product_id)];
+    const [before, after] = [this.#stored({ product_id }), this.#resolved(product_id)];
     if (before === after) return;
     this.#drop({ product_id });
     if (after !== null) this.#add({ product_id, alternative_product_id: after });
@@ -425,8 +420,7 @@ export class Recommending extends FeedingStore {
   /** Returns the first of a chain that can be had; null: none can, or the product needs none. */
   #resolved(product_id: number): number | null {
     const row = this.#one({ product_id });
-    if (row === undefined || row.withdrawn_at !== null || row.sellable === 1 || row.closure_unconfirmed === 1)
-      return null;
+    if (row === null || row.withdrawn_at !== null || row.sellable === 1 || row.closure_unconfirmed === 1) return null;
     let candidate = row.alternative_product_id;
     for (let depth = 0; depth < longestChain && candidate !== null; depth += 1) {
       const next = this.#one({ product_id: candidate });

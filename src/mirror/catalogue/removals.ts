@@ -123,7 +123,8 @@ interface OfProduct {
 export class RemovalTable extends FeedingStore {
   /** Returns every product that the list lacks, in ascending order. */
   readonly absent = this.db.rows(() => absentProducts().where('missing_walks', '>', 0).orderBy('id'));
-  readonly #one = this.db.row(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
+  /** Returns a product that the list lacks, or whose own read alone was refused so far. */
+  readonly one = this.db.row(({ product_id }: Bound<OfProduct>) => absentProducts().where('id', '=', product_id));
   readonly #absences = new ListAbsences(this.db, 'products', expected);
   /** Notes the answer of a visible product's own read. */
   readonly answered = this.db.change(
@@ -171,11 +172,6 @@ export class RemovalTable extends FeedingStore {
     super(db, changes);
     this.#search = search;
     this.#images = images;
-  }
-
-  /** Returns a product that the list lacks, or whose own read alone was refused so far. */
-  one(product_id: number): Absent | null {
-    return this.#one({ product_id }) ?? null;
   }
 
   /** Records a complete walk of the primary list. An `included` product that it lacks is missing if its own read says gone. */

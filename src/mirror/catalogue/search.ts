@@ -250,7 +250,7 @@ class SearchWords extends Store<Writes> {
   #add(language: string, [word, term]: WordReading, documents: number): void {
     const before = this.#documents({ word, language, term });
     this.#count({ word, language, term, documents: (before ?? 0) + documents });
-    if (before === undefined && isGuessed(word, term))
+    if (before === null && isGuessed(word, term))
       for (const shorter of deletionsOf(word)) this.#putDeletion({ shorter, word });
   }
 
@@ -261,7 +261,7 @@ class SearchWords extends Store<Writes> {
       return;
     }
     this.#forget({ word, language, term });
-    if (isGuessed(word, term) && this.#isKnown({ word }) === undefined)
+    if (isGuessed(word, term) && this.#isKnown({ word }) === null)
       for (const shorter of deletionsOf(word)) this.#dropDeletion({ shorter, word });
   }
 }

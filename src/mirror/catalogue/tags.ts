@@ -62,8 +62,8 @@ export class TagTables extends TagReads<Writes> implements DroppedByWalks {
   #store(tag: Tag, { language, sent_at, stale_at, isUsable }: TagsRead): boolean {
     const { tag_id } = tag;
     const row = this.#one({ tag_id, language });
-    if (row !== undefined && !mayReplace(row.checked_at, sent_at)) return false;
-    if (!isUsable(tag, row !== undefined)) {
+    if (row !== null && !mayReplace(row.checked_at, sent_at)) return false;
+    if (!isUsable(tag, row !== null)) {
       this.#outdate({ tag_id, language, stale_at: sent_at });
       return false;
     }

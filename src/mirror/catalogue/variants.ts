@@ -131,7 +131,7 @@ export class VariantTables extends FeedingStore {
 
   /** Returns a product that has one of some variants that this product lacks; null: there is none. */
   otherOwner(variant_ids: readonly number[], product_id: number): number | null {
-    return this.#owner({ variant_ids: JSON.stringify(variant_ids), product_id }) ?? null;
+    return this.#owner({ variant_ids: JSON.stringify(variant_ids), product_id });
   }
 }
 

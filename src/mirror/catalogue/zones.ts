@@ -64,7 +64,8 @@ export class ZoneTable extends Store<Writes> {
       .where('product_id', '=', product_id)
       .limit(1),
   );
-  readonly #ofCity = this.db.value(({ city_id }: Bound<{ city_id: number }>) =>
+  /** Returns the zone of most products of a city; null: none is known. */
+  readonly ofCity = this.db.value(({ city_id }: Bound<{ city_id: number }>) =>
     query
       .selectFrom('_product')
       .select('timezone')
@@ -100,12 +101,12 @@ export class ZoneTable extends Store<Writes> {
    * after the next one.
    */
   renew(now: Instant): void {
-    if (this.#passed({ now }) !== undefined || this.#moved(now).length > 0) this.write(now);
+    if (this.#passed({ now }) !== null || this.#moved(now).length > 0) this.write(now);
   }
 
   /** A product has come into this zone. */
   add(zone: string | null, now: Instant): void {
-    if (this.#known({ timezone: zone ?? '' }) === undefined) this.#store(zone, now);
+    if (this.#known({ timezone: zone ?? '' }) === null) this.#store(zone, now);
   }
 
   /** Returns the zone that the timeslots of a product name; null: they name none. */
@@ -116,11 +117,6 @@ export class ZoneTable extends Store<Writes> {
   /** Returns the zone that a product itself names; null: it names none. */
   own(product_id: number): string | null {
     return knownZone(this.#own({ product_id }));
-  }
-
-  /** Returns the zone of most products of a city; null: none is known. */
-  ofCity(city_id: number): string | null {
-    return this.#ofCity({ city_id }) ?? null;
   }
 
   /** Moves a product into the zone that its timeslots name. Returns whether it was in another one. */

@@ -156,7 +156,7 @@ export class ChangeTable extends ChangeReads<Writes> {
 
   /** Returns whether the mirror is filled, so that what is read for the first time is a change. */
   tellsFirstReads(): boolean {
-    return this.#filled() !== undefined;
+    return this.#filled() !== null;
   }
 
   /** Has readers see changes up to a number, where they see no more than what is published. */
@@ -188,9 +188,9 @@ export class ChangeTable extends ChangeReads<Writes> {
   /** Returns the numbers of the changes that no sync cycle has ended yet. */
   #openPass(): { readonly from: number; readonly to: number } | null {
     const last = this.#last();
-    if (last === undefined || last.kind === 'pass_completed') return null;
+    if (last === null || last.kind === 'pass_completed') return null;
     const filled = this.#bounds();
-    if (filled === undefined) return null;
+    if (filled === null) return null;
     const from = Math.max(filled.floor, filled.ended) + 1;
     return from > last.seq ? null : { from, to: last.seq };
   }

@@ -22,7 +22,8 @@ const open = query.selectFrom('_closure').where('ended_at', 'is', null);
 
 /** Queries about closures that notifications reported. */
 export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
-  readonly #inForce = this.db.row(({ product_id }: Bound<OfProduct>) =>
+  /** Returns the closure that is in force; null if there is none. */
+  readonly inForce = this.db.row(({ product_id }: Bound<OfProduct>) =>
     open.selectAll().where('product_id', '=', product_id),
   );
   readonly #unconfirmed = this.db.value(({ since, latest }: Bound<{ since: Instant; latest: Instant }>) =>
@@ -61,11 +62,6 @@ export class ClosureReads<Db extends Reads = Reads> extends Store<Db> {
       .orderBy('closure_id', 'desc')
       .limit(20),
   );
-
-  /** Returns the closure that is in force; null if there is none. */
-  inForce(product_id: number): StoredClosure | null {
-    return this.#inForce({ product_id }) ?? null;
-  }
 
   /**
    * Returns how many took effect within the guard's span and were not confirmed, also if they are over, with older ones that

@@ -136,7 +136,7 @@ export class CoverageTable extends CoverageReads<Writes> {
   /** Returns whether `move` would find anything: a read, where that is a write. */
   isOutdated(): boolean {
     // A subscription is never forgotten: without one, no product was ever covered, and none is looked at.
-    return this.#everDeclared() !== undefined && this.#moved({ limit: 1 }).length > 0;
+    return this.#everDeclared() !== null && this.#moved({ limit: 1 }).length > 0;
   }
 
   /** Finds which products a working, trusted subscription covers; returns so many at most of which that has changed. */

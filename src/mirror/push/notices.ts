@@ -248,7 +248,8 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
       .select('s.subscription_id')
       .where('g.to_at', 'is', null),
   );
-  readonly #toHeal = this.db.row(() =>
+  /** Returns the first gap that is over and not repaired; null if there is none. */
+  readonly toHeal = this.db.row(() =>
     query
       .selectFrom('_gap')
       .selectAll()
@@ -285,12 +286,7 @@ export class GapReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns whether a gap of this subscription, or of all, overlaps a period. */
   wasGap(subscription_id: string, { from, to }: Span): boolean {
-    return this.#found({ subscription_id, from, to }) !== undefined;
-  }
-
-  /** Returns the first gap that is over and not repaired; null if there is none. */
-  toHeal(): Gap | null {
-    return this.#toHeal() ?? null;
+    return this.#found({ subscription_id, from, to }) !== null;
   }
 
   /** Returns the next products that a gap concerns. */
@@ -332,6 +328,6 @@ export class GapTable extends GapReads<Writes> {
 
   /** Records since when notifications cannot come from a subscription (null: from any). */
   openGap(subscription_id: string | null, from_at: Instant): void {
-    if (this.#open({ subscription_id }) === undefined) this.#begin({ subscription_id, from_at });
+    if (this.#open({ subscription_id }) === null) this.#begin({ subscription_id, from_at });
   }
 }

@@ -97,7 +97,7 @@ export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
 
   find(subscription_id: string): StoredSubscription | null {
     const row = this.#one({ subscription_id });
-    return row === undefined ? null : parsed(row);
+    return row === null ? null : parsed(row);
   }
 
   /** Returns what the parts of a declaration are known to hold. */
@@ -120,7 +120,7 @@ export class SubscriptionReads<Db extends Reads = Reads> extends Store<Db> {
   }
 
   #isWalked(resource: 'products' | 'experiences'): boolean {
-    return this.#walked({ resource }) !== undefined;
+    return this.#walked({ resource }) !== null;
   }
 }
 

@@ -36,11 +36,11 @@ export class RowRetention extends Store<Writes> {
 
   /** Notes how far the numbers are, and forgets those of more than a week ago; nothing where no rows are published. */
   prune(now: Instant): void {
-    const last = this.#newest() ?? null;
+    const last = this.#newest();
     if (last === null) return;
     this.#mark({ at: now, number: last });
     const before = instant(now - keptMs);
-    const number = this.#old({ before }) ?? null;
+    const number = this.#old({ before });
     if (number === null) return;
     this.#raise({ number });
     this.#forgetRows({ number });

@@ -56,7 +56,7 @@ export interface SurveyedInterest extends InterestScale, ReportedViews {}
 export class BudgetReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #state = this.db.value(() => query.selectFrom('_budget').select('state'));
   readonly #demand = this.db.value(() => query.selectFrom('_budget').select('demand'));
-  readonly #surveyedAt = this.db.value(() => query.selectFrom('_budget').select('surveyed_at'));
+  readonly surveyedAt = this.db.value(() => query.selectFrom('_budget').select('surveyed_at'));
   /** Every read asks for its price, and a survey comes four times a day. */
   #parsed: { readonly text: string; readonly demand: Surveyed | null } = { text: 'null', demand: null };
 
@@ -70,10 +70,6 @@ export class BudgetReads<Db extends Reads = Reads> extends Store<Db> {
     const text = this.#demand() ?? 'null';
     if (text !== this.#parsed.text) this.#parsed = { text, demand: JSON.parse(text) as Surveyed | null };
     return this.#parsed.demand;
-  }
-
-  surveyedAt(): number | null {
-    return this.#surveyedAt() ?? null;
   }
 }
 
@@ -106,7 +102,7 @@ export class InterestReads<Db extends Reads = Reads> extends Store<Db> {
   readonly #windows = this.db.rows(byKey('_interest', ['product_id'], ['part', 'views', 'counted_at']));
 
   of(product_id: number): KnownInterest {
-    return { list_place: this.#place({ product_id }) ?? null, windows: this.#windows({ product_id }) };
+    return { list_place: this.#place({ product_id }), windows: this.#windows({ product_id }) };
   }
 }
 

@@ -29,7 +29,7 @@ export class JobTable extends Store<Writes> {
   readonly #some = this.db.value((of: Bound<KindKey & Products>) =>
     countOf(of).where('product_id', 'in', listed<number>(of.ids)),
   );
-  readonly #byId = this.db.row(({ job_id }: Bound<OfJob>) => jobState().where('j.job_id', '=', job_id));
+  readonly find = this.db.row(({ job_id }: Bound<OfJob>) => jobState().where('j.job_id', '=', job_id));
   readonly #byScope = this.db.row(({ scope }: Bound<{ scope: string }>) =>
     jobState().where('j.scope', '=', scope).where('j.finished_at', 'is', null).orderBy('j.job_id', 'desc').limit(1),
   );
@@ -89,7 +89,7 @@ export class JobTable extends Store<Writes> {
 
   /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
   unfinishedOf(selection: RecordSelection): JobState | null {
-    return this.#byScope({ scope: JSON.stringify(selection) }) ?? null;
+    return this.#byScope({ scope: JSON.stringify(selection) });
   }
 
   /**
@@ -100,12 +100,13 @@ export class JobTable extends Store<Writes> {
    */
   open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState {
     const { kinds, product_ids } = selection;
-    const others = this.#open().map(({ job_id }) => ({ job_id, left: this.find(job_id)?.left ?? 0 }));
+    const others = this.#open().map(({ job_id }) => ({ job_id, left: this.find({ job_id })?.left ?? 0 }));
     const job_id = this.#add({ scope: JSON.stringify(selection), at });
     const tied = kinds.map((kind) => this.#ties.tie(requested(kind, job_id, at, lane, dueAt), product_ids));
-    for (const other of others) this.#growBy(other.job_id, (this.find(other.job_id)?.left ?? 0) - other.left);
+    for (const other of others)
+      this.#growBy(other.job_id, (this.find({ job_id: other.job_id })?.left ?? 0) - other.left);
     this.#growBy(job_id, sum(tied));
-    return this.find(job_id) as JobState;
+    return this.find({ job_id }) as JobState;
   }
 
   /**
@@ -132,10 +133,6 @@ export class JobTable extends Store<Writes> {
     return tied.flatMap((each) => (each.records === 0 ? [] : [each.kind]));
   }
 
-  find(job_id: number): JobState | null {
-    return this.#byId({ job_id }) ?? null;
-  }
-
   /** Returns how many records of a job are still to be read, by resource. */
   left(job_id: number): Map<string, number> {
     return new Map(this.#left({ job_id }).map(({ resource, records }) => [resource, records]));
@@ -144,7 +141,7 @@ export class JobTable extends Store<Writes> {
   /** Those that are not finished, the oldest first, and what each asked for. */
   unfinished(): (JobState & { readonly selection: RecordSelection })[] {
     return this.#open().flatMap(({ job_id, scope }) => {
-      const job = this.find(job_id);
+      const job = this.find({ job_id });
       return job === null ? [] : [{ ...job, selection: JSON.parse(scope) as RecordSelection }];
     });
   }

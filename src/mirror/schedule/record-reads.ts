@@ -87,10 +87,11 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .select(({ fn }) => fn.min('due_at').as('at'))
       .where('job_id', '=', job_id),
   );
-  readonly #one = this.db.row((bound: Bound<RecordKey>) =>
+  readonly find = this.db.row((bound: Bound<RecordKey>) =>
     query.selectFrom('_record').select(facts).where(isRecord(bound)),
   );
-  readonly #times = this.db.value((bound: Bound<RecordKey>) =>
+  /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
+  readonly times = this.db.value((bound: Bound<RecordKey>) =>
     query.selectFrom('_record').select('times').where(isRecord(bound)),
   );
   readonly #ofProduct = this.db.rows(({ product_id }: Bound<{ product_id: number }>) =>
@@ -246,15 +247,6 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
     return (job_id === null ? this.#next() : this.#nextOfJob({ job_id })) ?? null;
   }
 
-  find(key: RecordKey): RecordFacts | null {
-    return this.#one(key) ?? null;
-  }
-
-  /** Returns how many times each date of a window has, on average, by its last stored answer; null: not known. */
-  times(key: RecordKey): number | null {
-    return this.#times(key) ?? null;
-  }
-
   /** Returns everything that is known of a product's records, for people. */
   ofProduct(product_id: number): RecordDetail[] {
     return this.#ofProduct({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) }));
@@ -280,7 +272,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns whether a record, neither refused nor in quarantine, was never fetched, or a product list cannot be used. */
   isAnyUnread(): boolean {
-    return this.#unread() !== undefined || this.#unusable() !== undefined;
+    return this.#unread() !== null || this.#unusable() !== null;
   }
 
   /** Returns whether products are on sale, and all of their dates were answered, and none can be bought. */

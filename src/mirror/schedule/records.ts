@@ -73,7 +73,8 @@ export class RecordTable extends RecordReads<Writes> {
     insertUnread(templates, sql`(select 0 as product_id)`),
   );
   readonly #createRead = this.db.change(insertRead);
-  readonly #madeFor = this.db.value(() => query.selectFrom('_budget').select('made_for'));
+  /** Returns for which kinds all products have their records, as it was noted; null: that has to be seen to. */
+  readonly madeFor = this.db.value(() => query.selectFrom('_budget').select('made_for'));
   readonly noteMadeFor = this.db.change(setBy('_budget', [], ['made_for']));
   /** Drops a record that nobody waits for. */
   readonly drop = this.db.change((bound: Bound<RecordKey>) => query.deleteFrom('_record').where(isRecord(bound)));
@@ -198,11 +199,6 @@ export class RecordTable extends RecordReads<Writes> {
     this.#generation += 1;
     this.#createList({ templates: JSON.stringify([template]) });
     this.#currencies.followWalks();
-  }
-
-  /** Returns for which kinds all products have their records, as it was noted; null: that has to be seen to. */
-  madeFor(): string | null {
-    return this.#madeFor() ?? null;
   }
 
   /** Drops the records of kinds that the configuration no longer asks for. */

@@ -43,7 +43,8 @@ export class TargetTable extends Store<Writes> {
   readonly #saveOwnCadences = this.db.change(({ own }: Bound<{ own: string }>) =>
     query.updateTable('_budget').set({ category_cadences: own, replanned_to: sql.lit(beforeAll) }),
   );
-  readonly #replannedTo = this.db.value(() => query.selectFrom('_budget').select('replanned_to'));
+  /** Returns up to which product the records are planned by the current targets; null if all are. */
+  readonly replannedTo = this.db.value(() => query.selectFrom('_budget').select('replanned_to'));
   readonly replanned = this.db.change(setBy('_budget', [], ['replanned_to']));
   readonly #clear = this.db.change(() => query.deleteFrom('_target'));
   readonly #drop = this.db.change(dropBy('_target', ['resource']));
@@ -76,11 +77,6 @@ export class TargetTable extends Store<Writes> {
     for (const { resource, move } of this.#lists) move({ every: cadence[resource] });
     this.moveStaleAt(cadence, null);
     return true;
-  }
-
-  /** Returns up to which product the records are planned by the current targets; null if all are. */
-  replannedTo(): number | null {
-    return this.#replannedTo() ?? null;
   }
 
   /** Marks all records as not yet planned by the current targets. */

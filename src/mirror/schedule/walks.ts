@@ -44,7 +44,7 @@ type Advance = WalkKey & PageCounts & { next_page: number; repeated: number };
 
 /** Walks over paged lists, one page at a time. */
 export class WalkTable extends Store<Writes> {
-  readonly #one = this.db.row(byKey('_walk', ['resource', 'edition'], state));
+  readonly find = this.db.row(byKey('_walk', ['resource', 'edition'], state));
   readonly #begin = this.db.change(
     ({ resource, edition, started_at, attempt }: Bound<WalkKey & { started_at: Instant; attempt: number }>) =>
       query
@@ -88,10 +88,6 @@ export class WalkTable extends Store<Writes> {
       .where('edition', '=', bound.edition)
       .orderBy('attempt', 'desc'),
   );
-
-  find(key: WalkKey): WalkState | null {
-    return this.#one(key) ?? null;
-  }
 
   /** Begins at page 1 again, as attempt number `attempt`; the first attempt forgets the rows of the walk before. */
   begin(key: WalkKey, started_at: Instant, attempt: number): WalkState {
@@ -159,8 +155,6 @@ export class WalkTable extends Store<Writes> {
   }
 }
 
-type ShortListRow = Tables['_short_list'];
-
 /** A list whose last walk was short, as status shows it. */
 export interface ShortListStatus extends ShortListFacts {
   readonly walked_at: number;
@@ -199,16 +193,12 @@ const shortList = [
 
 /** Lists whose last walk met fewer rows than the service counts, or rows that could not be used. */
 export class ShortListTable extends ShortListReads<Writes> {
-  readonly #one = this.db.row(({ resource, edition }: Bound<WalkKey>) =>
+  readonly find = this.db.row(({ resource, edition }: Bound<WalkKey>) =>
     query.selectFrom('_short_list').selectAll().where('resource', '=', resource).where('edition', '=', edition),
   );
   readonly #put = this.db.change(upsert('_short_list', ['resource', 'edition'], shortList));
   /** Forgets that a list was short. */
   readonly end = this.db.change(dropBy('_short_list', ['resource', 'edition']));
-
-  find(key: WalkKey): ShortListRow | null {
-    return this.#one(key) ?? null;
-  }
 
   /** Notes a short walk that ended at `at`. */
   note(key: WalkKey, list: ShortList & { readonly unusable_example: string | null }, at: Instant): void {

@@ -126,18 +126,18 @@ export class OnSaleReads extends Store<Reads> {
   );
 
   bookable(now: Instant): BookableDays {
-    const currency = this.#currency() ?? null;
+    const currency = this.#currency();
     const asked = { now, currency: currency ?? '' };
     return {
       currency,
       days: (this.#available(asked) ?? 0) - (this.#shut(asked) ?? 0),
-      earlier: this.#earlier({ now }) ?? null,
+      earlier: this.#earlier({ now }),
     };
   }
 
   lastHour(now: Instant): LastHour {
     const kinds = this.#kinds({ now });
-    const filled_at = this.#filled() ?? null;
+    const filled_at = this.#filled();
     const events = this.#events({ now });
     const { added, returned, withdrawn, closed, reopened } = turnoverOf(events, filled_at);
     return {

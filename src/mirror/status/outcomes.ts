@@ -122,11 +122,11 @@ export class OutcomeTable extends OutcomeReads<Writes> {
 
   /** Records that the list has images again if a walk that began at `started_at` met some, and no page without any. */
   imagesAreBack(started_at: Instant, now: Instant): void {
-    if (this.#imagesAreBack({ started_at, now }) !== undefined) this.worked('image-list', now);
+    if (this.#imagesAreBack({ started_at, now }) !== null) this.worked('image-list', now);
   }
 
   #fails(operation: OperationKind): 'new' | 'known' {
-    return this.#failing({ operation }) === undefined ? 'new' : 'known';
+    return this.#failing({ operation }) === null ? 'new' : 'known';
   }
 }
 

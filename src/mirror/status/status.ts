@@ -225,7 +225,7 @@ export class StatusReads extends Store<Reads> {
 
   read(now: Instant): MirrorStatus {
     const itself = this.#itself();
-    if (itself === undefined) throw new Error('the mirror has no row about itself');
+    if (itself === null) throw new Error('the mirror has no row about itself');
     const late = this.#ledger.unconfirmed({ before: instant(now - imageUnconfirmedMs) });
     const [oldest] = late;
     const contradicted = this.#contradicted();
@@ -252,7 +252,7 @@ export class StatusReads extends Store<Reads> {
       freshness: this.#freshness(),
       held: this.#evidence.held(),
       contradicted:
-        contradicted === undefined || contradicted.since === null
+        contradicted === null || contradicted.since === null
           ? null
           : { products: contradicted.products, since: contradicted.since },
       closures: { ...this.#closures.counts(), mostly_false: isMisuse(this.#closures.decided({ limit: 100 })) ? 1 : 0 },

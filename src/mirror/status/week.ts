@@ -130,7 +130,7 @@ export class WeekReads extends Store<Reads> {
     const span = { from: instant(week.from), to: instant(week.to) };
     return this.db.snapshot(() => {
       const itself = this.#itself();
-      if (itself === undefined) throw new Error('the mirror has no row about itself');
+      if (itself === null) throw new Error('the mirror has no row about itself');
       const { filled_at, feed_since, ...mirror } = itself;
       const since = Math.max(filled_at ?? week.to, feed_since ?? 0);
       const { products, dates } = priceMovesOf(this.#prices(span));
@@ -138,7 +138,7 @@ export class WeekReads extends Store<Reads> {
       const gone = takedowns(this.db, span.from).filter(({ withdrawn_at }) => withdrawn_at < week.to);
       const days = daysOf(week.from, week.to);
       const checkout = this.#checkout(days);
-      if (checkout === undefined) throw new Error('a sum of no rows is a row');
+      if (checkout === null) throw new Error('a sum of no rows is a row');
       return {
         at: now,
         ...given,
@@ -164,7 +164,7 @@ export class WeekReads extends Store<Reads> {
           credit_changes: creditChanges(this.db, span.from).filter(({ at }) => at < week.to),
         },
         sold_without_subscription: {
-          covers_sales: this.#selling() === undefined ? 0 : 1,
+          covers_sales: this.#selling() === null ? 0 : 1,
           products: this.#bare(days),
         },
         truth: week.to > now - truthWithinMs ? this.#truth.outdated() : null,
@@ -174,7 +174,7 @@ export class WeekReads extends Store<Reads> {
   }
 
   #titleOf(product_id: number): string | null {
-    return this.#title({ product_id }) ?? null;
+    return this.#title({ product_id });
   }
 }
 

@@ -50,7 +50,7 @@ export class CheckCounter {
 
 /** Counts checks of a product for the ranking of search results. They fade over time like sales. */
 function countAsked(mirror: Mirror, product_id: number, checks: number, now: Instant): void {
-  const known = mirror.catalogue.categories.asked(product_id);
+  const known = mirror.catalogue.categories.asked({ product_id });
   if (known === null) return;
   mirror.catalogue.categories.countAsked({
     product_id,

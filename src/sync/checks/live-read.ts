@@ -100,7 +100,7 @@ async function judgeRefusal(lane: ReadLane, call: LiveCall, refusal: RefusedRead
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
   sync.refusals.judge(key, refusal, signal).catch(() => undefined);
   if (!saysGone(refusal)) return unanswered(reasonOf(refusal));
-  const certain = isGoneBy(status, mirror.catalogue.removals.one(product_id));
+  const certain = isGoneBy(status, mirror.catalogue.removals.one({ product_id }));
   const itself = certain ? 'unasked' : await askForItself(lane, product_id, signal);
   const isGone = certain || itself === 'missing';
   const result: LiveResult = isGone

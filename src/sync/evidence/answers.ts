@@ -228,7 +228,7 @@ export function judgeEntry(
   );
   if (!isPrimary) return verdict;
   // An authenticated notification has announced a closure: reads that confirm it claim nothing.
-  const { sale_status } = mirror.push.closures.inForce(product_id) === null ? entry : known;
+  const { sale_status } = mirror.push.closures.inForce({ product_id }) === null ? entry : known;
   const sold = evidence.judge(
     { ...walkKinds(policy.extent).primary, product_id },
     [{ subject: 'sale-status', shown: onSale(known.sale_status), said: onSale(sale_status) }],
@@ -315,7 +315,9 @@ function zoneSaid(product: KnownProduct | null, { days }: AvailabilityAnswer): S
 function imageSaid({ mirror }: Sync, { product_id, images }: ProductEntry): Said[] {
   const [first] = images ?? [];
   if (first === undefined) return [];
-  return [valueSaid('alike-images', mirror.catalogue.products.firstImage(product_id) ?? undefined, first.image_key)];
+  return [
+    valueSaid('alike-images', mirror.catalogue.products.firstImage({ product_id }) ?? undefined, first.image_key),
+  ];
 }
 
 /** Members of the service's answers about a product, and about its checkout, that a shop shows or needs. */

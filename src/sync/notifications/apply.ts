@@ -207,7 +207,7 @@ function close(
 ): boolean {
   if (closure === null) return false;
   const now = clock.now();
-  const inForce = mirror.push.closures.inForce(product_id);
+  const inForce = mirror.push.closures.inForce({ product_id });
   const already = inForce !== null && inForce.applied_at !== null && inForce.confirmed_at === null;
   const applies = already || mayApply(mirror.push.closures.recentlyUnconfirmed(now), visible);
   const reopened = enabled || (inForce !== null && wasReopened(mirror, inForce));
@@ -233,7 +233,7 @@ function beforeNotice(notified_at: number): Instant {
 
 /** Notes that a product was announced as open again: the first read that shows it ends a closure that none has confirmed. */
 function noteReopening({ mirror: { push } }: Sync, product_id: number): void {
-  const closure = push.closures.inForce(product_id);
+  const closure = push.closures.inForce({ product_id });
   if (closure === null || closure.confirmed_at !== null) return;
   push.closures.mark(closure.closure_id, 'available_at', beforeNotice(closure.notified_at));
 }

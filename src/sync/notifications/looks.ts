@@ -12,7 +12,7 @@ import type { Sync } from '../records/context.ts';
 export function lookAfterNotice(sync: Sync, product_id: number, sent_at: Instant): Due | null {
   const { mirror, clock } = sync;
   const now = clock.now();
-  const closure = mirror.push.closures.inForce(product_id);
+  const closure = mirror.push.closures.inForce({ product_id });
   const at = closure === null ? null : confirmAt(closure, { sent_at, now });
   if (at !== null) return { at: instant(at), reason: 'closure-unconfirmed' };
   if (mirror.catalogue.products.find(product_id)?.sale_status === 'disabled') {

@@ -108,7 +108,7 @@ export async function refreshAvailability(
 function answeredAstray(sync: Sync, record: RecordFacts): void {
   const { mirror, clock } = sync;
   mirror.transaction(() => {
-    const off_before = mirror.catalogue.products.datesOffAt(record.product_id);
+    const off_before = mirror.catalogue.products.datesOffAt({ product_id: record.product_id });
     mirror.schedule.records.astray({ ...record, at: instant(record.unanswered_at ?? clock.now()) });
     release(sync, record, { sent_at: clock.now(), off_before });
   });
@@ -324,7 +324,7 @@ class WindowRead {
     const { product_id, edition: currency } = record;
     const unanswered_at = this.#requests.unanswered.length === 0 ? null : instant(record.unanswered_at ?? sent_at);
     // Another read of the product may have been stored since this one was sent.
-    const off_before = mirror.catalogue.products.datesOffAt(product_id);
+    const off_before = mirror.catalogue.products.datesOffAt({ product_id });
     const incoming = dueForMidnight(sync, record, product, window);
     // Dates left out once are often answered the next time, since the length of its answers may just have been learned.
     const again: Due | null =
@@ -424,7 +424,7 @@ class WindowRead {
     if (fetched_at === null || fetched_at >= sent_at) return {};
     // The list has shown another price of the supplier since.
     if (signalOf(this.#product, instant(fetched_at), sent_at) !== null) return {};
-    const own = this.#sync.mirror.catalogue.products.supplierCurrency(product_id);
+    const own = this.#sync.mirror.catalogue.products.supplierCurrency({ product_id });
     return own === null || own === currency ? {} : { mostRateMove: mostRateMove(sent_at - fetched_at) };
   }
 

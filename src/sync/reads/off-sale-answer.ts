@@ -79,7 +79,7 @@ export async function notOnSale(
       }
     } else {
       // Without a single-product read, the near dates show the reopening.
-      const announced = verdict !== 'confirmed' || mirror.push.closures.inForce(product_id)?.confirmed_at != null;
+      const announced = verdict !== 'confirmed' || mirror.push.closures.inForce({ product_id })?.confirmed_at != null;
       const expected = expectedReopening(sync, product_id);
       const looks = verdict === 'confirmed' && record.part === 0 && !hasOwnReads({ extent });
       settle({

@@ -105,7 +105,7 @@ export function storeProductDetail(
  * and confirmed; null: any other closure, which is read daily.
  */
 export function expectedReopening({ mirror }: Sync, product_id: number): string | null {
-  const isConfirmed = mirror.push.closures.inForce(product_id)?.confirmed_at != null;
+  const isConfirmed = mirror.push.closures.inForce({ product_id })?.confirmed_at != null;
   return isConfirmed ? (mirror.catalogue.products.find(product_id)?.expected_reopening ?? null) : null;
 }
 

@@ -211,7 +211,7 @@ export async function readPlace(lane: ReadLane, record: RecordFacts, signal: Abo
  */
 function isWalkedBy({ mirror }: Sync, { resource, edition, part }: RecordFacts, job_id: number): boolean {
   const list = mirror.schedule.records.find({ resource, edition, part, product_id: 0 });
-  const requested_at = mirror.schedule.jobs.find(job_id)?.requested_at ?? Number.POSITIVE_INFINITY;
+  const requested_at = mirror.schedule.jobs.find({ job_id })?.requested_at ?? Number.POSITIVE_INFINITY;
   return list !== null && (list.job_id === job_id || (list.fetched_at ?? 0) >= requested_at);
 }
 

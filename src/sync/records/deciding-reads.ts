@@ -179,8 +179,8 @@ type Decision = 'gone' | 'there' | 'waits';
 export function decideGone(sync: Sync, product_id: number, job_id: number): Decision {
   const { mirror, policy } = sync;
   if (!mirror.catalogue.products.isVisible(product_id)) return 'gone';
-  const absent = mirror.catalogue.removals.one(product_id);
-  const job = mirror.schedule.jobs.find(job_id);
+  const absent = mirror.catalogue.removals.one({ product_id });
+  const job = mirror.schedule.jobs.find({ job_id });
   if (job === null || isRemovalHeld(sync)) return 'there';
   const requested_at = instant(job.requested_at);
   if (absent === null || absent.answered_at === null || absent.answered_at < requested_at)
@@ -198,7 +198,7 @@ export function decideGone(sync: Sync, product_id: number, job_id: number): Deci
  */
 export function awaitsSaleStatus(sync: Sync, product_id: number, job_id: number): boolean {
   const { mirror, policy } = sync;
-  const job = mirror.schedule.jobs.find(job_id);
+  const job = mirror.schedule.jobs.find({ job_id });
   if (job === null) return false;
   const requested_at = instant(job.requested_at);
   const [own] = ownReads(policy);
@@ -313,7 +313,7 @@ function askIncluded(sync: Sync): void {
 
 /** Records that the read that decides about a product's absence was answered: it exists. */
 export function noteThere({ mirror, clock, policy }: Sync, product_id: number): void {
-  if (mirror.catalogue.removals.one(product_id) === null) return;
+  if (mirror.catalogue.removals.one({ product_id }) === null) return;
   mirror.catalogue.removals.answered({ product_id, answer: 'there', at: clock.now() });
   const { primary } = walkKinds(policy.extent);
   mirror.evidence.drop({ ...primary, product_id, subject: 'products' });
@@ -338,7 +338,7 @@ export function noteGone(sync: Sync, product_id: number, said: GoneSaid): Due | 
       log.warn({ product_id }, 'service.select.include_product_ids names a product that the service does not have');
     return null;
   }
-  const absent = mirror.catalogue.removals.one(product_id);
+  const absent = mirror.catalogue.removals.one({ product_id });
   const now = clock.now();
   mirror.catalogue.removals.answered({ product_id, answer: said.answer, at: now });
   const listed = absent === null || absent.missing_walks === 0;
@@ -408,7 +408,7 @@ function readsOf({ edition, part, product_id }: RecordFacts) {
 
 function withdrawIfGone(sync: Sync, product_id: number): void {
   const { mirror, clock, log } = sync;
-  const absent = mirror.catalogue.removals.one(product_id);
+  const absent = mirror.catalogue.removals.one({ product_id });
   const reason = absent === null ? null : withdrawal(absent);
   if (reason === null) return;
   const now = clock.now();

@@ -76,7 +76,7 @@ export function requestResync(
     };
     if (unfinished !== null && now - unfinished.requested_at < resumableMs) {
       walkAgain(mirror.schedule.jobs.askFailed(unfinished, selection, now, lane, dueAt));
-      return { ...(mirror.schedule.jobs.find(unfinished.job_id) ?? unfinished), resumed: true };
+      return { ...(mirror.schedule.jobs.find({ job_id: unfinished.job_id }) ?? unfinished), resumed: true };
     }
     const job = mirror.schedule.jobs.open(selection, now, lane, dueAt);
     if (job.records === 0 && mirror.catalogue.products.count() > 0) mirror.schedule.jobs.finish({ at: now });

@@ -134,7 +134,7 @@ async function outdatedDates(
   const read = await readAvailability(lane, record, { signal });
   if (read.kind === 'refused') {
     sync.refusals.judge(record, read, signal).catch(() => undefined);
-    return isGoneBy(read.status, mirror.catalogue.removals.one(record.product_id)) ? 'all' : null;
+    return isGoneBy(read.status, mirror.catalogue.removals.one({ product_id: record.product_id })) ? 'all' : null;
   }
   if (read.kind !== 'stored' || read.unanswered.length > 0) return null;
   // An answer that is held, or not believed yet, contradicts all shown dates.

@@ -54,7 +54,7 @@ async function numberedHarness(products: number) {
     resync: async () => {
       const { job_id } = requestResync(sync, { resources: resyncResources, product_ids: [], from: null, to: null });
       do await jobs.run('pass');
-      while (mirror.schedule.jobs.find(job_id)?.finished_at === null);
+      while (mirror.schedule.jobs.find({ job_id })?.finished_at === null);
     },
     answers: numbered.answers,
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
