@@ -766,7 +766,7 @@ const kept: readonly Kept[] = [
         'const stillListed = ({ product_id }: Event) => !gone(product_id);':
           'const stillListed = ({ product_id }: Event) => gone(product_id);',
       },
-      weekReport: { 'instant >= week.from && instant < week.to': 'instant >= week.from' },
+      'WeekReads.read': { 'withdrawn_at < week.to': 'withdrawn_at > 0' },
     },
   },
   {
