@@ -19,17 +19,6 @@ export interface Query<Bound, Row> {
   get(bound: Bound): Row | undefined;
 }
 
-/** The open file. */
-export interface Connection {
-  readonly path: string;
-  query<Bound extends object, Row>(sql: string): Query<Bound, Row>;
-  /** All reads of `work` see one state of the mirror. */
-  transaction<Result>(work: () => Result): Result;
-  /** Counts up whenever what was learned about the mirror may no longer hold. */
-  readonly era: number;
-  close(): void;
-}
-
 interface Opened {
   readonly db: EngineFile;
   readonly file: string | null;
@@ -38,14 +27,10 @@ interface Opened {
 }
 
 /**
- * Opens the mirror. A read that fails because the log is just being recovered or cut is made once more, at once; where
+ * The open mirror. A read that fails because the log is just being recovered or cut is made once more, at once; where
  * another file stands at the path (a restored mirror, a new snapshot) that one is read, and while none does, the old one.
  */
-export function connect(path: string, now: () => number, engine: Engine | undefined): Connection {
-  return new OpenMirror(path, now, engine);
-}
-
-class OpenMirror implements Connection {
+export class Connection {
   readonly path: string;
   readonly #now: () => number;
   readonly #engine: Engine | undefined;
@@ -65,6 +50,7 @@ class OpenMirror implements Connection {
     this.#looked_at = now();
   }
 
+  /** Counts up whenever what was learned about the mirror may no longer hold. */
   get era(): number {
     return this.#era;
   }
@@ -86,6 +72,18 @@ class OpenMirror implements Connection {
     };
   }
 
+  /** Returns a query for each form of a question, whose SQL is made when it is first asked. */
+  queries<Row, Form>(sqlOf: (form: Form) => string): (form: Form) => Query<object, Row> {
+    const known = new Map<string, Query<object, Row>>();
+    return (form) => {
+      const key = JSON.stringify(form);
+      const query = known.get(key) ?? this.query<object, Row>(sqlOf(form));
+      known.set(key, query);
+      return query;
+    };
+  }
+
+  /** All reads of `work` see one state of the mirror. */
   transaction<Result>(work: () => Result): Result {
     if (this.#isWithin) return work();
     if (!this.#isClosed) this.#look();

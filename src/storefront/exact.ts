@@ -1,11 +1,11 @@
 import { dayNumber, identifier, members, truth, wholeNumber } from './arguments.ts';
-import type { Connection, Query } from './connection.ts';
+import type { Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
-import { type ExactForm, exactSql } from './exact-sql.ts';
 import { existing } from './existing.ts';
 import { around, kilometres, type Near } from './places.ts';
+import { printedOfDate, printedOfProduct } from './printed-sql.ts';
 import { badArgument } from './problems.ts';
-import { matchOf } from './words.ts';
+import { boxes, chord2, type FilterForm, filterBindings, filterForm, filterSql } from './search/hits-sql.ts';
 
 /** Search question. All members that are set have to hold. One of text, near, city_id and date is needed. */
 export interface ExactQuestion {
@@ -76,45 +76,27 @@ type Found = Omit<ExactHit, 'distance_km'> & { readonly chord2: number | null };
 
 export function exactSearcher(connection: Connection, editions: Editions): (question: ExactQuestion) => ExactHit[] {
   const named = existing(connection);
-  const queries = new Map<string, Query<object, Found>>();
-
-  function queryFor(form: ExactForm): Query<object, Found> {
-    const key = Object.values(form).join();
-    const prepared = queries.get(key);
-    if (prepared !== undefined) return prepared;
-    const made = connection.query<object, Found>(exactSql(form));
-    queries.set(key, made);
-    return made;
-  }
+  const queries = connection.queries<Found, ExactForm>(exactSql);
 
   return (asked) => {
     const question = members('question', asked, known);
     checkQuestion(question);
     named(question);
-    const { text, near, city_id, date, max_price, order = 'relevance' } = question;
+    const { text, near, city_id, date, max_price, sellable, order = 'relevance' } = question;
     const match = text === undefined ? null : matchOf(text);
-    const form: ExactForm = {
-      text: match !== null,
-      near: near !== undefined,
-      date: date !== undefined,
-      city: city_id !== undefined,
-      priced: max_price !== undefined,
-      sellable: question.sellable === true,
-      order,
-    };
+    const filters = { city_id, max_price, sellable, from: date };
+    const form: ExactForm = { text: match !== null, near: near !== undefined, filters: filterForm(filters), order };
     const bound = {
+      ...filterBindings(filters),
       ...(near === undefined ? {} : around(near)),
       match,
-      date,
-      city_id,
-      max_price,
       language: editions.language(question.language),
       currency: editions.currency(question.currency),
       limit: wholeNumber('limit', question.limit, { least: 1, absent: 20 }),
       offset: wholeNumber('offset', question.offset, { most: 100_000 }),
     };
-    if (!(form.text || form.near || form.date || form.city)) return [];
-    return queryFor(form).all(bound).map(hitOf);
+    if (!form.text && near === undefined && date === undefined && city_id === undefined) return [];
+    return queries(form).all(bound).map(hitOf);
   };
 }
 
@@ -136,4 +118,81 @@ function checkQuestion({ text, near, city_id, date, max_price, sellable, order =
 
 function hitOf({ chord2, ...found }: Found): ExactHit {
   return { ...found, distance_km: chord2 === null ? null : kilometres(chord2) };
+}
+
+/** Parts that a search has. Each form is one statement, prepared once. */
+interface ExactForm {
+  readonly text: boolean;
+  readonly near: boolean;
+  readonly filters: FilterForm;
+  readonly order: 'relevance' | 'price' | 'distance';
+}
+
+/**
+ * One statement over the views, of which docs/search.md shows the forms people need most. What narrows most is asked first
+ * (words, then a place, then a city, then a date), by CROSS JOIN, and everything else is looked up by key. A date near a place
+ * is asked for by its price, with the place as a set of products: twenty cheap ones are found long before all the others
+ * there are looked up (`+` keeps the planner from doing that).
+ */
+function exactSql(form: ExactForm): string {
+  const { text, near, filters } = form;
+  const date = filters.dates === 'one';
+  const printed = date ? printedOfDate('b') : printedOfProduct('p.product_id');
+  const where = [
+    'p.language = @language',
+    text && 'product_search MATCH @match AND s.language = @language',
+    near && `${chord2} <= @chord2`,
+    near && date && !text && `+b.product_id IN (SELECT product_id FROM ${boxes})`,
+    date && 'b.currency = @currency AND b.date = @from',
+    ...filterSql(filters, 'p', date ? 'b' : null),
+  ];
+  return `SELECT p.product_id, p.language, p.title, p.tagline, p.city_id, p.city_name, p.latitude, p.longitude, p.sellable, p.rating,
+  r.popularity, ${printed.price} AS price, ${printed.type} AS price_variant_type, @currency AS currency, ${date ? 'b.date' : 'NULL'} AS date, ${near ? chord2 : 'NULL'} AS chord2,
+  ${date ? 'b' : 'p'}.checked_at, ${date ? 'b' : 'p'}.stale
+FROM ${joins(form).join('\nCROSS JOIN ')}
+WHERE ${where.filter((each) => each !== false).join(' AND ')}
+ORDER BY ${orders(form, printed.price).join(', ')}
+LIMIT @limit OFFSET @offset`;
+}
+
+function joins({ text, near, filters: { dates, city } }: ExactForm): string[] {
+  const date = dates === 'one';
+  const first = text ? 's' : date && (near || !city) ? 'b' : near ? 'l' : 'p';
+  const on = `.product_id = ${first}.product_id`;
+  const joined = [
+    text && 'product_search s',
+    first === 'b' && 'bookable_days b',
+    near && (first === 'l' ? boxes : `product_places l ON l${on}`),
+    first === 'p' && 'products p',
+    date && first !== 'b' && `bookable_days b ON b${on}`,
+    first !== 'p' && `products p ON p${on}`,
+    `product_popularity r ON r${on}`,
+  ];
+  return joined.filter((each) => each !== false);
+}
+
+/** Sorts sellable products first. Equal products keep their order from page to page. */
+function orders({ text, near, filters, order }: ExactForm, price: string): string[] {
+  const by = {
+    relevance: [],
+    price: [`${price} NULLS LAST`, ...(near ? ['chord2'] : [])],
+    distance: ['chord2'],
+  };
+  const relevance = text ? 's.rank * (1 + r.popularity)' : 'r.popularity DESC';
+  return [...(filters.dates === 'none' ? ['p.sellable DESC'] : []), ...by[order], relevance, 'p.product_id'];
+}
+
+/** More words than anybody types: what follows is not looked at. */
+const wordsAtMost = 12;
+const mostLetters = 64;
+
+/**
+ * Returns what people type, as a question to `product_search`: every word has to be there, the last one may be the
+ * beginning of one. No sign of it is ever syntax. Null: there is no word in it.
+ */
+export function matchOf(text: string): string | null {
+  const words = text.match(/[\p{L}\p{N}\p{M}\p{Co}]+/gu)?.slice(0, wordsAtMost) ?? [];
+  if (words.length === 0) return null;
+  const quoted = words.map((word) => `"${[...word.slice(0, 2 * mostLetters)].slice(0, mostLetters).join('')}"`);
+  return `${quoted.join(' ')}*`;
 }

@@ -2,7 +2,7 @@ import { allColumns } from './views.ts';
 import './node-version.ts';
 import { systemClock } from '../clock.ts';
 import { members } from './arguments.ts';
-import { type Connection, connect } from './connection.ts';
+import { Connection } from './connection.ts';
 import { daemonCalls } from './daemon.ts';
 import { type Editions, editionsOf } from './editions.ts';
 import { exactSearcher } from './exact.ts';
@@ -82,7 +82,7 @@ export function openReader(path: string, options: ReaderOptions = {}): Reader {
       'engine: found no class',
       "give the default export of better-sqlite3, or nothing for Node's own SQLite",
     );
-  const connection = connect(path, now, engine);
+  const connection = new Connection(path, now, engine);
   try {
     const editions = editionsOf(connection, { language, currency });
     editions.language(undefined);

@@ -79,10 +79,8 @@ export function availabilityReads(
   // By its plus the view's own spans are gone through, once each, instead of these dates once for each of them.
   const ofSpan = (columns: string) => `SELECT ${columns} FROM availability_days d
     WHERE d.product_id = ? AND d.currency = ? AND +d.date BETWEEN ? AND ?`;
-  const days = keptByKey((names: readonly string[]) =>
-    connection.query<[number, string, string, string], KnownDay>(
-      `${ofSpan(someColumns('availability_days', 'd', names))} ORDER BY d.date`,
-    ),
+  const days = connection.queries<KnownDay, readonly string[]>(
+    (names) => `${ofSpan(someColumns('availability_days', 'd', names))} ORDER BY d.date`,
   );
   const printed = printedOfDate('d');
   const cheapest = connection.query<[number, string, string, string], KnownDay>(
@@ -100,8 +98,8 @@ export function availabilityReads(
       const { from, to, ...edition } = spanOf(span);
       const { currency } = editions.of(edition);
       const columns = chosenColumns(asked);
-      const bound = [identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31'] as const;
-      return withoutGaps(days(columns).all([...bound]), { from, to, columns }, { product_id, currency });
+      const bound = [identifier('product_id', product_id), currency, from ?? '', to ?? '9999-12-31'];
+      return withoutGaps(days(columns).all(bound), { from, to, columns }, { product_id, currency });
     },
     cheapest: (product_id, options = {}) => {
       const { from, to, ...edition } = spanOf(options);
@@ -117,17 +115,6 @@ export function availabilityReads(
 }
 
 const spanMembers = ['from', 'to', 'language', 'currency'] as const;
-
-/** Keeps what was made for each list of names: there are few. */
-function keptByKey<Kept>(make: (names: readonly string[]) => Kept): (names: readonly string[]) => Kept {
-  const kept = new Map<string, Kept>();
-  return (names) => {
-    const key = names.join();
-    const known = kept.get(key) ?? make(names);
-    kept.set(key, known);
-    return known;
-  };
-}
 
 function spanOf(options: Span & Edition): Span & Edition {
   const asked = members('options', options, spanMembers);

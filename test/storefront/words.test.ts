@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { matchOf } from '../../src/storefront/words.ts';
+import { matchOf } from '../../src/storefront/exact.ts';
 import { openReader } from '../fakes/reader.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';

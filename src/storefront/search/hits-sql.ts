@@ -208,17 +208,20 @@ const mostCounted = 10_000;
 /** Fields in which a product's words are found: the first of these that, with those before it, has every word. */
 export const fields = ['name', 'title', 'venue', 'tagline', 'summary'] as const;
 
-const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
+/** The square of the straight line to a product `l`, on a globe of radius 1. */
+export const chord2 = '(l.x - @x) * (l.x - @x) + (l.y - @y) * (l.y - @y) + (l.z - @z) * (l.z - @z)';
+
+/** The products in the boxes around a place, as the table `l`. */
+export const boxes = `(
+  SELECT product_id, x, y, z FROM product_places
+  WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east
+  UNION ALL
+  SELECT product_id, x, y, z FROM product_places
+  WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
+) l`;
 
 /** The products near a place: a set, asked for once. To look each hit up in the R*Tree by its id costs five times as much. */
-const nearby = `(
-    SELECT product_id FROM product_places l
-    WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east AND ${chord2} <= @chord2
-    UNION ALL
-    SELECT product_id FROM product_places l
-    WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west_beyond AND min_longitude <= @east_beyond
-      AND ${chord2} <= @chord2
-  )`;
+const nearby = `(SELECT product_id FROM ${boxes} WHERE ${chord2} <= @chord2)`;
 
 /** Returns SQL for the distance to a product; NULL if no place was asked for. */
 function awaySql(near: boolean, id: string): string {

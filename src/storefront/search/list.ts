@@ -1,5 +1,5 @@
 import { identifier, members, wholeNumber } from '../arguments.ts';
-import type { Connection, Query } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { productColumns } from '../printed-sql.ts';
@@ -25,15 +25,7 @@ type List = (question?: ProductsQuestion) => Listed[];
 /** Lists products by their id, page by page. */
 export function lister(connection: Connection, editions: Editions): List {
   const named = existing(connection);
-  const lists = new Map<string, Query<object, Listed>>();
-
-  function list(form: ListForm): Query<object, Listed> {
-    const key = JSON.stringify(form);
-    const known = lists.get(key) ?? connection.query<object, Listed>(listSql(form));
-    lists.set(key, known);
-    return known;
-  }
-
+  const list = connection.queries<Listed, ListForm>(listSql);
   return (question = {}) => {
     const known = [...filterNames, 'experience_id', 'language', 'currency', 'after', 'limit'] as const;
     const { experience_id, language, currency, after = -1, limit, ...filters } = members('question', question, known);

@@ -1,5 +1,5 @@
 import { members, wholeNumber } from '../arguments.ts';
-import type { Connection, Query } from '../connection.ts';
+import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
 import { around, kilometres } from '../places.ts';
@@ -105,10 +105,10 @@ export function searcher(connection: Connection, editions: Editions): (question?
   const understand = connection.query<object, Understood>(understoodSql);
   const highlighter = new Highlighter(connection);
   const named = existing(connection);
-  const ranks = statements<Rank, RankForm>(connection, rankSql);
-  const pages = statements<Row>(connection, pageSql);
-  const totals = statements<{ total: number }>(connection, totalSql);
-  const values = statements<{ counted: string }>(connection, facetSql);
+  const ranks = connection.queries<Rank, RankForm>(rankSql);
+  const pages = connection.queries<Row, Form>(pageSql);
+  const totals = connection.queries<{ total: number }, Form>(totalSql);
+  const values = connection.queries<{ counted: string }, Form>(facetSql);
   const facets = new FacetCounter(connection);
 
   function answer(question: SearchQuestion): Found {
@@ -191,19 +191,5 @@ function wordsOf(meaning: Understood | null, bits: number | undefined) {
     matched: asked.filter(({ n }) => kept.has(n)).map(({ word }) => word),
     dropped: asked.filter(({ n }) => !kept.has(n)).map(({ word }) => word),
     meant: mended.length > 0 ? fixed.join(' ') : null,
-  };
-}
-
-/** Each form's statement, prepared when it is first asked. */
-function statements<Row, Asked extends Form = Form>(
-  connection: Connection,
-  sql: (form: Asked) => string,
-): (form: Asked) => Query<object, Row> {
-  const known = new Map<string, Query<object, Row>>();
-  return (form) => {
-    const key = JSON.stringify(form);
-    const query = known.get(key) ?? connection.query<object, Row>(sql(form));
-    known.set(key, query);
-    return query;
   };
 }
