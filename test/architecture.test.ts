@@ -179,6 +179,8 @@ const allowed: Record<string, readonly string[]> = {
     'doctor',
     'domain',
     'files',
+    // Of a follower only what it reads of PostgreSQL, which a daemon beside others answers too.
+    'follow',
     'inbox',
     'mirror',
     'snapshot',

@@ -6,15 +6,15 @@ import { describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../src/clock.ts';
 import { startRefusal } from '../src/files/pair.ts';
 import { repairFiles } from '../src/files/repair.ts';
-import { openFollowed } from '../src/follow/followed-file.ts';
+import { FollowedFile } from '../src/follow/followed-file.ts';
 import { follow } from '../src/follow/follower.ts';
 import type { RowSource } from '../src/follow/source.ts';
 import { openInbox } from '../src/inbox/inbox.ts';
-import { RowPages } from '../src/mirror/rows/pages.ts';
 import { wasOurs } from '../src/sqlite/file.ts';
 import { publishCopy } from '../src/sqlite/published-copy.ts';
 import { host } from './backup/hosts.ts';
 import { ofDevelopment } from './fakes/development.ts';
+import { fileRows } from './fakes/file-rows.ts';
 import { notifiedHarness } from './fakes/notified-harness.ts';
 import { openReader } from './fakes/reader.ts';
 import { testLog } from './fakes/test-log.ts';
@@ -93,21 +93,17 @@ describe('files of a development version', () => {
 
 describe('a follower', () => {
   /** A daemon whose rows are followed without a network between. */
-  const sourceOf = (path: string, made = (_copy: string) => {}): RowSource => ({
-    after: async (question) => {
-      const db = new Database(path, { readonly: true });
-      try {
-        return { ...new RowPages(db).after({ ...question, limit: 300 }), published_at: 1 };
-      } finally {
-        db.close();
-      }
-    },
-    copy: async (to) => {
-      publishCopy(path, to, `${to}.made`, { mode: 0o600 });
-      made(to);
-      return 1;
-    },
-  });
+  const sourceOf = (path: string, made = (_copy: string) => {}): RowSource => {
+    const rows = fileRows(path, () => 1);
+    return {
+      ...rows,
+      copy: async (to, signal) => {
+        const published_at = await rows.copy(to, signal);
+        made(to);
+        return published_at;
+      },
+    };
+  };
   const followed = async (source: RowSource, path: string) => {
     const stop = new AbortController();
     const log = testLog('info');
@@ -123,10 +119,10 @@ describe('a follower', () => {
     const source = sourceOf(harness.daemon.config.mirror.path);
     await followed(source, path);
     ofDevelopment(path, 'mirror');
-    expect(() => openFollowed(path)).toThrow(expect.objectContaining(refused));
+    expect(() => new FollowedFile(path)).toThrow(expect.objectContaining(refused));
     const messages = await followed(source, path);
     expect(messages[0]).toBe('the copy is of a development version: a new one takes its place, and nothing is lost');
-    openFollowed(path)[Symbol.dispose]();
+    new FollowedFile(path)[Symbol.dispose]();
     using reader = openReader(path);
     expect(reader.products()).toHaveLength(2);
     // Its own mirror is no copy, and is left alone.

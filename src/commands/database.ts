@@ -5,13 +5,12 @@ import { newId, systemClock, systemEntropy } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { connectPostgres, type Postgres, quoted } from '../database/connect.ts';
 import { type DatabaseLook, lookAtDatabase } from '../database/look.ts';
-import { isOf, publishing, refuseOthers } from '../database/publication.ts';
-import { publishWhole } from '../database/publish-whole.ts';
-import { beginOrigin, grant, makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
+import { Publication } from '../database/publication.ts';
+import { grant, makeSchema, publishedIn, rolesOf } from '../database/schema.ts';
 import { verifyPublished } from '../database/verify.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { holdFiles } from '../files/locks.ts';
-import { databaseSource } from '../follow/database-source.ts';
+import { PublishedRows } from '../follow/published-rows.ts';
 import { counted } from '../format.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
 import { configurationFor } from './setup.ts';
@@ -37,8 +36,7 @@ export function databaseCommand(io: Io): Command {
       .addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
   };
   const withDatabase =
-    (work: (postgres: Postgres, loaded: LoadedConfig, url: string) => Promise<void>) =>
-    async (_: unknown, subcommand: Command) => {
+    (work: (postgres: Postgres, loaded: LoadedConfig) => Promise<void>) => async (_: unknown, subcommand: Command) => {
       const loaded = configurationFor(io, subcommand);
       const url = loaded.secrets.database_url?.reveal();
       if (url === undefined) throw noDatabase();
@@ -49,7 +47,7 @@ export function databaseCommand(io: Io): Command {
         connections: 1,
         signal: io.signal,
       });
-      await work(postgres, loaded, url);
+      await work(postgres, loaded);
     };
   const say = (text: string) => void io.stdout.write(`${text}\n`);
 
@@ -89,19 +87,13 @@ export function databaseCommand(io: Io): Command {
       withDatabase(async (postgres, { config }) => {
         const { schema } = config.database;
         const mirror_path = config.mirror.path;
-        using stack = new DisposableStack();
-        const db = stack.adopt(openMirrorForReading(mirror_path), (each) => void each.close());
+        // Refuses a file that is no mirror, or of another version.
+        openMirrorForReading(mirror_path).close();
         // A daemon publishes by itself, and would not know of it.
-        stack.use(holdFiles(config));
+        using _ = holdFiles(config);
         const newOrigin = () => newId(systemEntropy);
-        const options = { postgres, schema, mirror_path, now: systemClock.now, newOrigin };
-        const { rows } = await publishing(options, async (statements) => {
-          const found = await publishedIn(statements);
-          if (found !== null && replace !== true) refuseOthers(found, db);
-          if (found === null || !isOf(found, db)) return await publishWhole(statements, options, null);
-          const origin = await beginOrigin(statements, found, newOrigin);
-          return await publishWhole(statements, options, { ...found, origin });
-        });
+        using publication = new Publication({ postgres, schema, mirror_path, now: systemClock.now, newOrigin });
+        const { rows } = await publication.publishAll({ replace: replace === true });
         say(
           `The mirror is published in the schema ${schema} of ${postgres.address}: ${counted(rows, 'row')} ${rows === 1 ? 'was' : 'were'} written.`,
         );
@@ -110,16 +102,10 @@ export function databaseCommand(io: Io): Command {
   add('export', 'Makes a mirror file from the published rows: to go back to a file alone, or to keep.')
     .argument('<file>', 'the new file; it must not exist')
     .action(async (file: string, options: unknown, subcommand: Command) =>
-      withDatabase(async (_, { config }, from) => {
+      withDatabase(async (postgres, { config }) => {
         const path = resolve(file);
         if (existsSync(path)) throw exists(path);
-        await using source = await databaseSource({
-          from,
-          schema: config.database.schema,
-          password: null,
-          signal: io.signal,
-        });
-        await source.copy(path, io.signal);
+        await new PublishedRows(postgres, config.database.schema).copy(path);
         say(`${path} is a mirror as it was published last.`);
       })(options, subcommand),
     );

@@ -2,9 +2,10 @@ import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../clock.ts';
 import { readSecretFile } from '../config/secrets.ts';
-import { databaseSource } from '../follow/database-source.ts';
+import { connectPostgres } from '../database/connect.ts';
+import { DaemonRows } from '../follow/daemon-rows.ts';
 import { follow } from '../follow/follower.ts';
-import { daemonSource } from '../follow/source.ts';
+import { PublishedRows } from '../follow/published-rows.ts';
 import { createLog } from '../log.ts';
 import { prepareDirectory } from '../sqlite/directory.ts';
 import type { Io } from './terminal/io.ts';
@@ -42,13 +43,21 @@ export function followCommand(io: Io): Command {
       const token = text === null ? null : { reveal: () => text };
       await using stack = new AsyncDisposableStack();
       const source = /^postgres(ql)?:/.test(from)
-        ? stack.use(await databaseSource({ from, schema, password: token }))
-        : daemonSource(from, token);
+        ? new PublishedRows(
+            stack.use(await connectPostgres({ url: withPassword(from, text), schema, connections: 1 })),
+            schema,
+          )
+        : new DaemonRows(from, token);
       const log = createLog('info', io.stdout);
       const path = resolve(file);
       prepareDirectory(dirname(path), 0o3770);
       await follow({ source, path, every, clock: systemClock, log, own: process.pid }, io.signal);
     });
+}
+
+function withPassword(url: string, password: string | null): string {
+  if (password === null) return url;
+  return url.replace(/^(postgres(?:ql)?:\/\/[^:@/]+)(?::[^@/]*)?@/, `$1:${encodeURIComponent(password)}@`);
 }
 
 function milliseconds(value: string): number {

@@ -191,12 +191,10 @@ export function answersOf(
         const found = explainProduct(sync, id);
         return date === undefined ? found : explainDate(facts, id, withinReach(date), found?.claims);
       },
-      'GET /v1/rows': ({ query }, signal) => {
-        // Before it is read: the copy is as the mirror was then, or newer.
-        const published_at = sync.clock.now();
-        return (
-          publishing?.rows(query, pages, AbortSignal.any([signal, stopping])) ?? { ...pages.after(query), published_at }
-        );
+      'GET /v1/rows': async ({ query }) => {
+        const page = (await publishing?.rows(query, pages)) ?? pages.after(query, sync.clock.now());
+        if (page === 'begun-anew') throw begunAnew();
+        return page;
       },
       'POST /v1/check': async ({ body }, signal) => {
         refuseDates(sync, { date: body.date });
@@ -304,7 +302,7 @@ function pageMemory(
  * if the daemon is killed. `refuse` throws if no rows are published; if `made` rejects, the copy is not sent.
  */
 function rowCopies(
-  { mirror, config, sync: { clock }, stopping }: Daemon,
+  { mirror, config, sync: { clock }, publishing, stopping }: Daemon,
   refuse: () => void,
   made: () => Promise<void> | undefined,
 ): () => Promise<RowCopy> {
@@ -316,7 +314,8 @@ function rowCopies(
     const path = join(config.mirror.state_dir, 'follow.db');
     try {
       const published_at = clock.now();
-      const { bytes } = await copyInChild(mirror.path, path, stopping);
+      const standing = (await publishing?.standing()) ?? null;
+      const { bytes } = await copyInChild(mirror.path, path, stopping, standing);
       await made();
       return { file: await open(path, 'r'), bytes, published_at };
     } finally {
@@ -324,6 +323,13 @@ function rowCopies(
       under_way = false;
     }
   };
+}
+
+function begunAnew(): CataloguedError {
+  return new CataloguedError('rows-begun-anew', 'these rows are forgotten, or of another file', {
+    exitCode: exitCodes.data,
+    hint: 'begin with a new copy: GET /v1/rows/copy',
+  });
 }
 
 function busy(): CataloguedError {

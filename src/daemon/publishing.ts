@@ -1,38 +1,24 @@
-import { newId } from '../clock.ts';
+import { type Clock, newId } from '../clock.ts';
 import type { Secret } from '../config/secrets.ts';
-import { connectPostgres, type Statements } from '../database/connect.ts';
+import { connectPostgres, type Postgres } from '../database/connect.ts';
 import { isAway } from '../database/errors.ts';
 import { refuseOldTerm } from '../database/lease.ts';
-import { publicationOf } from '../database/publication.ts';
-import { rowsAfter, rowsOfKeys } from '../database/published-rows.ts';
-import { keepPublishing } from '../database/publisher.ts';
-import { type Published, publishedIn } from '../database/schema.ts';
+import { type Finished, Publication } from '../database/publication.ts';
+import { Publisher } from '../database/publisher.ts';
+import type { PublishedState } from '../database/schema.ts';
 import { watchDatabase } from '../database/watch.ts';
 import type { DatabaseFacts } from '../domain/conditions/facts.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
-import { begunAnew, type PublishedPage, type RowPages, type RowQuestion } from '../mirror/rows/pages.ts';
+import { PublishedRows } from '../follow/published-rows.ts';
+import { SourceAway } from '../follow/source.ts';
+import type { BegunAnew, RowPage, RowPages, RowQuestion } from '../mirror/rows/pages.ts';
 import type { DatabaseStatus } from '../status/daemon-status.ts';
 import type { Mirroring } from './mirroring.ts';
-
-export interface Publishing extends AsyncDisposable {
-  status(): DatabaseStatus;
-  /**
-   * Resolves when the mirror's rows up to a number are published. Throws `not-published` if that takes too long.
-   * Resolves at once if there is no other instance.
-   */
-  told(number: number, signal: AbortSignal): Promise<void>;
-  /**
-   * Returns a page for a follower. Where other instances stand by it is of what is published: a follower that began with a
-   * copy of this instance's file is brought to a published state first, and goes on at whichever instance leads.
-   */
-  rows(question: RowQuestion, own: RowPages, signal: AbortSignal): Promise<PublishedPage>;
-}
+import type { Sharing } from './sharing/sharing.ts';
 
 /** Milliseconds for which a caller waits for publication, and between two checks of it. */
 const patienceMs = 10_000;
 const lookMs = 20;
-/** A follower that lacks more rows of the file is given these first. */
-const mostBrought = 5000;
 /** Milliseconds between two publications: readers of PostgreSQL see a change within a second. */
 const publishEveryMs = 250;
 /**
@@ -45,121 +31,149 @@ const watchMs = { usual: 2000, failed: 500, patience: 3000 } as const;
  * Publishes the mirror into PostgreSQL until it is disposed of, and then once more with the daemon's last changes.
  * Null: no database is configured, and its driver is not loaded. A malformed URL is refused (78).
  */
-export async function startPublishing(
-  { config, mirror, sync, sharing, writer }: Mirroring,
-  url: Secret | null,
-): Promise<Publishing | null> {
+export async function startPublishing(mirroring: Mirroring, url: Secret | null): Promise<Publishing | null> {
   if (url === null) return null;
-  const { schema } = config.database;
+  const { schema } = mirroring.config.database;
+  const { clock } = mirroring.sync;
   await using stack = new AsyncDisposableStack();
-  const { clock, entropy, log } = sync;
-  let answered_at: number = clock.now();
+  const answer = { at: clock.now() as number };
+  const options = { url: url.reveal(), schema, connections: 1 };
   const answered = () => {
-    answered_at = clock.now();
+    answer.at = clock.now();
   };
-  const postgres = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1, answered }));
+  const postgres = stack.use(await connectPostgres({ ...options, answered }));
   // Apart: a publication may take long, an inspection may not.
-  const watchdog = stack.use(
-    await connectPostgres({ url: url.reveal(), schema, connections: 1, patience_ms: watchMs.patience, answered }),
-  );
+  const watched = stack.use(await connectPostgres({ ...options, patience_ms: watchMs.patience, answered }));
   // Apart: no publication waits for what followers ask.
-  const followers = stack.use(await connectPostgres({ url: url.reveal(), schema, connections: 1 }));
-  const publication = stack.use(
-    publicationOf({
-      postgres,
-      schema,
-      mirror_path: mirror.path,
-      now: clock.now,
-      newOrigin: () => newId(entropy),
-      ...(sharing === null
-        ? {}
-        : {
-            fence: (statements: Statements) => refuseOldTerm(statements, sharing.leadership.term),
-            begun: sharing.begun,
-          }),
-    }),
-  );
-  const tell = (change: number) => mirror.transaction(() => mirror.changes.tell(change));
-  const published = ({ change }: { readonly change: number }) => {
-    if (sharing !== null) writer.soon('told', () => tell(change));
-  };
-  const publisher = keepPublishing({ publication, clock, log, every: publishEveryMs, published });
-  const stopping = new AbortController();
-  const running = publisher.run(stopping.signal);
-  let watched: DatabaseFacts | null = null;
-  let silence: string | null = null;
-  const watch = async () => {
-    try {
-      watched = await watchDatabase(watchdog, sharing?.name ?? null);
-      silence = null;
-    } catch (error) {
-      // The facts are unknown then. A publication would notice only after its own patience that nothing is answered.
-      watched = null;
-      silence = isAway(error) ? (error as Error).message : null;
-    }
-    await clock.sleep(silence === null ? watchMs.usual : watchMs.failed, stopping.signal).catch(() => undefined);
-  };
-  const watching = (async () => {
-    while (!stopping.signal.aborted) await watch();
-  })();
-  stack.defer(async () => {
-    stopping.abort();
-    await Promise.all([running, watching]);
-    await publisher.publishDue();
-  });
-  const told: Publishing['told'] = async (number, signal) => {
-    const until = clock.monotonic() + patienceMs;
-    while (sharing !== null && (publisher.status().source_number ?? -1) < number) {
-      if (clock.monotonic() >= until) throw notPublished();
-      await clock.sleep(lookMs, signal);
-    }
-  };
-  const ofPublished = <Result>(work: (statements: Statements, found: Published) => Promise<Result>) =>
-    followers
-      .transaction(async (statements) => {
-        const found = await publishedIn(statements);
-        if (found === null) throw notPublished();
-        return await work(statements, found);
-      }, 'REPEATABLE READ READ ONLY')
-      .catch((error: unknown) => {
-        throw isAway(error) ? notPublished() : error;
-      });
-  /** Brings a follower that knows own rows to a published state. Null: it lacks more than one page of them. */
-  const broughtOver = async (question: RowQuestion, own: RowPages, signal: AbortSignal) => {
-    await told(question.after, signal);
-    return await ofPublished(async (statements, found) => {
-      if (found.source_origin !== question.origin || found.source_number < question.after) throw notPublished();
-      // Read last: all that was published after the follower's number is among them.
-      const keys = own.keysAfter({ ...question, limit: mostBrought });
-      return keys.whole ? await rowsOfKeys(statements, found, keys) : null;
+  const followers = stack.use(await connectPostgres(options));
+  return new Publishing(mirroring, { postgres, watched, followers, answer, stack: stack.move() });
+}
+
+interface Connections {
+  readonly postgres: Postgres;
+  readonly watched: Postgres;
+  readonly followers: Postgres;
+  /** When the database answered last. */
+  readonly answer: { readonly at: number };
+  /** Closes them. */
+  readonly stack: AsyncDisposableStack;
+}
+
+export class Publishing implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #sharing: Sharing | null;
+  readonly #connections: Connections;
+  readonly #rows: PublishedRows;
+  readonly #publisher: Publisher;
+  readonly #stopping = new AbortController();
+  readonly #stack: AsyncDisposableStack;
+  /** Null: the facts are unknown. */
+  #facts: DatabaseFacts | null = null;
+  /** Why the database does not answer; null: it does. */
+  #silence: string | null = null;
+
+  constructor({ config, mirror, sync, sharing, writer }: Mirroring, connections: Connections) {
+    const { clock, entropy, log } = sync;
+    const { schema } = config.database;
+    const { postgres, followers, stack } = connections;
+    this.#clock = clock;
+    this.#sharing = sharing;
+    this.#connections = connections;
+    this.#stack = stack;
+    this.#rows = new PublishedRows(followers, schema, 'all');
+    const publication = stack.use(
+      new Publication({
+        postgres,
+        schema,
+        mirror_path: mirror.path,
+        now: clock.now,
+        newOrigin: () => newId(entropy),
+        ...(sharing === null
+          ? {}
+          : { fence: (statements) => refuseOldTerm(statements, sharing.leadership.term), begun: sharing.begun }),
+      }),
+    );
+    const published = ({ change }: Finished) => {
+      if (sharing !== null) writer.soon('told', () => mirror.transaction(() => mirror.changes.tell(change)));
+    };
+    this.#publisher = new Publisher({ publication, clock, log, every: publishEveryMs, published });
+    const running = [this.#publisher.run(this.#stopping.signal), this.#watch()];
+    stack.defer(async () => {
+      this.#stopping.abort();
+      await Promise.all(running);
+      await this.#publisher.publishDue();
     });
-  };
-  const closing = stack.move();
-  return {
-    status: () => {
-      const { state, published_at, lag_ms, ...publishing } = publisher.status();
-      // Behind a pooler with one connection an inspection waits for a publication, which is answered meanwhile.
-      const since = [publishing.failing_since, silence === null ? null : answered_at].filter((each) => each !== null);
-      const failing_since = since.length === 0 ? null : Math.min(...since);
-      const failure = publishing.failure ?? silence;
-      const leads = sharing && { name: sharing.name, term: sharing.leadership.term.number };
-      const { standbys = null, unsynchronised = 0, vacuum_held_ms = 0 } = watched ?? {};
-      return { state, published_at, lag_ms, failing_since, failure, leads, standbys, unsynchronised, vacuum_held_ms };
-    },
-    told,
-    rows: async (question, own, signal) => {
-      if (sharing !== null && !own.knows(question)) {
-        const page = await ofPublished((statements, found) =>
-          rowsAfter(statements, found, { question, wanted: 'all' }),
-        );
-        if (page === 'begun-anew') throw begunAnew();
-        return page;
+  }
+
+  status(): DatabaseStatus {
+    const { state, published_at, lag_ms, ...publishing } = this.#publisher.status();
+    // Behind a pooler with one connection an inspection waits for a publication, which is answered meanwhile.
+    const silent_since = this.#silence === null ? null : this.#connections.answer.at;
+    const since = [publishing.failing_since, silent_since].filter((each) => each !== null);
+    const failing_since = since.length === 0 ? null : Math.min(...since);
+    const failure = publishing.failure ?? this.#silence;
+    const leads = this.#sharing && { name: this.#sharing.name, term: this.#sharing.leadership.term.number };
+    const { standbys = null, unsynchronised = 0, vacuum_held_ms = 0 } = this.#facts ?? {};
+    return { state, published_at, lag_ms, failing_since, failure, leads, standbys, unsynchronised, vacuum_held_ms };
+  }
+
+  /**
+   * Resolves when the mirror's rows up to a number are published. Throws `not-published` if that takes too long.
+   * Resolves at once if there is no other instance.
+   */
+  async told(number: number, signal: AbortSignal): Promise<void> {
+    const until = this.#clock.monotonic() + patienceMs;
+    while (this.#sharing !== null && (this.#publisher.status().source_number ?? -1) < number) {
+      if (this.#clock.monotonic() >= until) throw notPublished();
+      await this.#clock.sleep(lookMs, signal);
+    }
+  }
+
+  /** Returns a page for a follower: where other instances stand by, of what is published, which all of them know. */
+  rows(question: RowQuestion, own: RowPages): Promise<RowPage | BegunAnew> | RowPage | BegunAnew {
+    if (this.#sharing === null) return own.after(question, this.#clock.now());
+    return this.#ofPublished(this.#rows.after(question));
+  }
+
+  /**
+   * Returns the published state, which a copy that is made now has, or a newer one: a follower that begins with the copy goes
+   * on from there at whichever instance leads. Null: there is no other instance.
+   */
+  async standing(): Promise<PublishedState | null> {
+    if (this.#sharing === null) return null;
+    const published = await this.#ofPublished(this.#rows.published());
+    if (published === null) throw notPublished();
+    return { origin: published.origin, state: published.state };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#stack.disposeAsync();
+  }
+
+  async #ofPublished<Result>(reading: Promise<Result>): Promise<Result> {
+    try {
+      return await reading;
+    } catch (error) {
+      const isEmpty = error instanceof CataloguedError && error.code === 'nothing-published';
+      throw isEmpty || error instanceof SourceAway ? notPublished() : error;
+    }
+  }
+
+  async #watch(): Promise<void> {
+    const { watched } = this.#connections;
+    while (!this.#stopping.signal.aborted) {
+      try {
+        this.#facts = await watchDatabase(watched, this.#sharing?.name ?? null);
+        this.#silence = null;
+      } catch (error) {
+        // A publication would notice only after its own patience that nothing is answered.
+        this.#facts = null;
+        this.#silence = isAway(error) ? (error as Error).message : null;
       }
-      const brought = sharing === null ? null : await broughtOver(question, own, signal);
-      return brought ?? { published_at: clock.now(), ...own.after(question) };
-    },
-    [Symbol.asyncDispose]: () => closing.disposeAsync(),
-  };
+      const wait = this.#silence === null ? watchMs.usual : watchMs.failed;
+      await this.#clock.sleep(wait, this.#stopping.signal).catch(() => undefined);
+    }
+  }
 }
 
 function notPublished(): CataloguedError {

@@ -2,37 +2,11 @@ import type { Numbered, Received } from '../inbox/delivery.ts';
 import type { CallbackEpoch } from '../inbox/epochs.ts';
 import type { Postgres } from './connect.ts';
 
-/**
- * Deliveries received by any instance, durable before they are answered. The leader copies them into its inbox under the
- * same numbers, and applies them from there.
- */
-export interface SharedDeliveries {
-  /** Stores all of them in one durable commit, or none. */
-  store(received: readonly Received[]): Promise<void>;
-  /**
-   * Returns those above the newest number that an inbox has, ascending, and no more of them than about a megabyte; null: the
-   * database has forgotten that one, as a replica has that was promoted without the last commits.
-   */
-  after(newest: Newest, limit: number): Promise<readonly Numbered[] | null>;
-  /**
-   * Gives no number out again that an inbox has, and a new one to each delivery that was given one of them again. Returns
-   * how many those were.
-   */
-  goOnAbove(delivery_id: number, known: readonly Known[]): Promise<number>;
-  prune(before: number): Promise<void>;
-  /** Notes that deliveries could be received at this instant. */
-  heartbeat(now: number): Promise<void>;
-  lastHeartbeat(): Promise<number | null>;
-  /** Replaces what the other instances know of callback addresses. */
-  putEpochs(epochs: readonly CallbackEpoch[]): Promise<void>;
-  epochs(): Promise<readonly CallbackEpoch[]>;
-}
-
 /** Identifies a delivery that an inbox has, and distinguishes it from another one of the same number. */
-export type Known = Pick<Numbered, 'delivery_id' | 'received_at'>;
+type Known = Pick<Numbered, 'delivery_id' | 'received_at'>;
 
 /** The newest number that an inbox has; `received_at` is null where its row is gone, or was never there. */
-export interface Newest {
+interface Newest {
   readonly delivery_id: number;
   readonly received_at: number | null;
 }
@@ -82,48 +56,78 @@ const renumber = `
   UPDATE _delivery SET delivery_id = given.base + again.place FROM again, given
   WHERE _delivery.delivery_id = again.delivery_id RETURNING 1`;
 
-export function sharedDeliveries(database: Postgres): SharedDeliveries {
-  return {
-    store: async (received) => {
-      const values = columns.map(([name]) => received.map((each) => each[name]));
-      await database.query(insert, [received.length, ...values]);
-    },
-    after: ({ delivery_id, received_at }, limit) =>
-      database.transaction(async ({ query }) => {
-        const [forgotten] = await query(isForgotten, [delivery_id, received_at]);
-        return forgotten === undefined ? await query<Numbered>(within, [delivery_id, limit]) : null;
-      }),
-    goOnAbove: (delivery_id, known) =>
-      database.transaction(async ({ query }) => {
-        // Nothing is stored from here to the commit.
-        await query('UPDATE _numbering SET last = greatest(last, $1)', [delivery_id]);
-        const values = [known.map((each) => each.delivery_id), known.map((each) => each.received_at)];
-        return (await query(renumber, values)).length;
-      }),
-    prune: async (before) => {
-      await database.query('DELETE FROM _delivery WHERE received_at < $1', [before]);
-    },
-    heartbeat: async (now) => {
-      await database.query('UPDATE _numbering SET alive_at = $1', [now]);
-    },
-    lastHeartbeat: async () => {
-      const [row] = await database.query<{ alive_at: number | null }>('SELECT alive_at FROM _numbering');
-      return row?.alive_at ?? null;
-    },
-    putEpochs: (epochs) =>
-      database.transaction(async (statements) => {
-        // One after another: the leader tells of them before a call and by the way.
-        await statements.query('LOCK TABLE _callback_epoch IN SHARE ROW EXCLUSIVE MODE');
-        await statements.query('DELETE FROM _callback_epoch');
-        await statements.query(
-          `INSERT INTO _callback_epoch SELECT * FROM jsonb_to_recordset($1)
-           AS each (subscription_id text, epoch integer, begun_at bigint, announced_at bigint, until bigint)`,
-          [JSON.stringify(epochs)],
-        );
-      }),
-    epochs: () =>
-      database.query<CallbackEpoch>(
-        'SELECT subscription_id, epoch, begun_at, announced_at, until FROM _callback_epoch ORDER BY 1, 2',
-      ),
-  };
+/**
+ * Deliveries received by any instance, durable before they are answered. The leader copies them into its inbox under the
+ * same numbers, and applies them from there.
+ */
+export class SharedDeliveries {
+  readonly #database: Postgres;
+
+  constructor(database: Postgres) {
+    this.#database = database;
+  }
+
+  /** Stores all of them in one durable commit, or none. */
+  async store(received: readonly Received[]): Promise<void> {
+    const values = columns.map(([name]) => received.map((each) => each[name]));
+    await this.#database.query(insert, [received.length, ...values]);
+  }
+
+  /**
+   * Returns those above the newest number that an inbox has, ascending, and no more of them than about a megabyte; null: the
+   * database has forgotten that one, as a replica has that was promoted without the last commits.
+   */
+  after({ delivery_id, received_at }: Newest, limit: number): Promise<readonly Numbered[] | null> {
+    return this.#database.transaction(async ({ query }) => {
+      const [forgotten] = await query(isForgotten, [delivery_id, received_at]);
+      return forgotten === undefined ? await query<Numbered>(within, [delivery_id, limit]) : null;
+    });
+  }
+
+  /**
+   * Gives no number out again that an inbox has, and a new one to each delivery that was given one of them again. Returns
+   * how many those were.
+   */
+  goOnAbove(delivery_id: number, known: readonly Known[]): Promise<number> {
+    return this.#database.transaction(async ({ query }) => {
+      // Nothing is stored from here to the commit.
+      await query('UPDATE _numbering SET last = greatest(last, $1)', [delivery_id]);
+      const values = [known.map((each) => each.delivery_id), known.map((each) => each.received_at)];
+      return (await query(renumber, values)).length;
+    });
+  }
+
+  async prune(before: number): Promise<void> {
+    await this.#database.query('DELETE FROM _delivery WHERE received_at < $1', [before]);
+  }
+
+  /** Notes that deliveries could be received at this instant. */
+  async heartbeat(now: number): Promise<void> {
+    await this.#database.query('UPDATE _numbering SET alive_at = $1', [now]);
+  }
+
+  async lastHeartbeat(): Promise<number | null> {
+    const [row] = await this.#database.query<{ alive_at: number | null }>('SELECT alive_at FROM _numbering');
+    return row?.alive_at ?? null;
+  }
+
+  /** Replaces what the other instances know of callback addresses. */
+  putEpochs(epochs: readonly CallbackEpoch[]): Promise<void> {
+    return this.#database.transaction(async ({ query }) => {
+      // One after another: the leader tells of them before a call and by the way.
+      await query('LOCK TABLE _callback_epoch IN SHARE ROW EXCLUSIVE MODE');
+      await query('DELETE FROM _callback_epoch');
+      await query(
+        `INSERT INTO _callback_epoch SELECT * FROM jsonb_to_recordset($1)
+         AS each (subscription_id text, epoch integer, begun_at bigint, announced_at bigint, until bigint)`,
+        [JSON.stringify(epochs)],
+      );
+    });
+  }
+
+  epochs(): Promise<readonly CallbackEpoch[]> {
+    return this.#database.query<CallbackEpoch>(
+      'SELECT subscription_id, epoch, begun_at, announced_at, until FROM _callback_epoch ORDER BY 1, 2',
+    );
+  }
 }

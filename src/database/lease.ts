@@ -23,17 +23,6 @@ export interface Leader extends LeaseRow {
   readonly advertise: string | null;
 }
 
-/** A term of this process. Disposing resigns, so that another instance need not wait for the end of the lease. */
-export interface Leadership extends AsyncDisposable {
-  readonly term: Term;
-  /** Returns whether no other instance can have begun to lead: called right before anything that only the leader may do. */
-  trusted(): boolean;
-  /** Aborted when another instance leads, or the database has forgotten this term. */
-  readonly lost: AbortSignal;
-  /** Returns whether an instance stands by whose mirror was equal to what is published. */
-  hasWarmStandby(): Promise<boolean>;
-}
-
 /** Facts that decide whether a standby may lead. */
 export interface Candidate {
   mayClaim(leader: Leader): boolean;
@@ -48,13 +37,6 @@ export interface LeaseOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Logger;
-}
-
-export interface Lease {
-  /** Returns the leader at the last look; null if nobody has looked since this instance led. */
-  seen(): Leader | null;
-  /** Waits until nobody else leads, and leads once the candidate may. Rejects with the reason of the signal. */
-  win(signal: AbortSignal, candidate?: Candidate): Promise<Leadership>;
 }
 
 /** A leader that stands still in a transaction is cut off, so that another can lead: far longer than one that works ever waits. */
@@ -78,11 +60,8 @@ export class TermOver extends Error {
   }
 }
 
-export function leaseIn(options: LeaseOptions): Lease {
-  return new DatabaseLease(options);
-}
-
-class DatabaseLease implements Lease {
+/** The lease of the schema, by which one instance leads at a time. */
+export class Lease {
   readonly #options: LeaseOptions;
   /** The highest number known here: a restored database goes on above it. */
   #known = 0;
@@ -93,10 +72,12 @@ class DatabaseLease implements Lease {
     this.#options = options;
   }
 
+  /** Returns the leader at the last look; null if nobody has looked since this instance led. */
   seen(): Leader | null {
     return this.#leader;
   }
 
+  /** Waits until nobody else leads, and leads once the candidate may. Rejects with the reason of the signal. */
   async win(
     signal: AbortSignal,
     candidate: Candidate = { mayClaim: () => true, isWarm: () => false },
@@ -155,12 +136,15 @@ class DatabaseLease implements Lease {
     // The previous leader says nothing about who leads after this term.
     this.#leader = null;
     this.#seen = null;
-    return new RenewedTerm(this.#options, { number: won.term, holder }, attempt_at);
+    return new Leadership(this.#options, { number: won.term, holder }, attempt_at);
   }
 }
 
-/** Renews a term until it is lost or disposed of. */
-class RenewedTerm implements Leadership {
+/**
+ * A term of this process, renewed until it is lost. Disposing resigns, so that another instance need not wait for the end of
+ * the lease.
+ */
+export class Leadership implements AsyncDisposable {
   readonly term: Term;
   readonly #options: LeaseOptions;
   readonly #lost = new AbortController();
@@ -177,14 +161,17 @@ class RenewedTerm implements Leadership {
     this.#renewed = this.#renewing();
   }
 
+  /** Aborted when another instance leads, or the database has forgotten this term. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
+  /** Returns whether no other instance can have begun to lead: called right before anything that only the leader may do. */
   trusted(): boolean {
     return !this.#lost.signal.aborted && !this.#ending.signal.aborted && this.#options.clock.boot() < this.#until;
   }
 
+  /** Returns whether an instance stands by whose mirror was equal to what is published. */
   async hasWarmStandby(): Promise<boolean> {
     const { database, instance, times } = this.#options;
     const [found] = await database.query(

@@ -18,15 +18,6 @@ export interface PublicationStatus {
   readonly lag_ms: number | null;
 }
 
-/** Keeps PostgreSQL as the mirror is. */
-export interface Publisher {
-  /** Publishes what has changed; never throws: what fails is logged once, and tried again. */
-  publishDue(): Promise<void>;
-  /** Publishes every so often until the signal is aborted. */
-  run(signal: AbortSignal): Promise<void>;
-  status(): PublicationStatus;
-}
-
 export interface PublisherPorts {
   readonly publication: Publication;
   readonly clock: Clock;
@@ -42,67 +33,64 @@ const noteMs = 5000;
 /** The longest wait before a database that is away is asked again. */
 const longestMs = 15_000;
 
-export function keepPublishing({
-  publication,
-  clock,
-  log,
-  every,
-  published = () => undefined,
-}: PublisherPorts): Publisher {
-  let known: Omit<PublicationStatus, 'lag_ms'> = {
+/** Keeps PostgreSQL as the mirror is. */
+export class Publisher {
+  readonly #ports: PublisherPorts;
+  #known: Omit<PublicationStatus, 'lag_ms'> = {
     state: null,
     source_number: null,
     published_at: null,
     failing_since: null,
     failure: null,
   };
-  let failures = 0;
+  #failures = 0;
 
-  async function publishDue(): Promise<void> {
-    const { published_at, failing_since } = known;
-    if (
-      failing_since === null &&
-      published_at !== null &&
-      clock.now() < published_at + noteMs &&
-      !publication.isBehind()
-    )
-      return;
+  constructor(ports: PublisherPorts) {
+    this.#ports = ports;
+  }
+
+  /** Publishes every so often until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, every } = this.#ports;
+    while (!signal.aborted) {
+      await this.publishDue();
+      const wait = this.#failures === 0 ? every : Math.min(every * 2 ** Math.min(this.#failures, 10), longestMs);
+      await clock.sleep(wait, signal).catch(() => undefined);
+    }
+  }
+
+  /** Publishes what has changed; never throws: what fails is logged once, and tried again. */
+  async publishDue(): Promise<void> {
+    const { publication, clock, log, published } = this.#ports;
+    const { published_at, failing_since } = this.#known;
+    const isNoted = failing_since === null && published_at !== null && clock.now() < published_at + noteMs;
+    if (isNoted && !publication.isBehind()) return;
     const began = clock.monotonic();
     try {
       const done = await publication.publish();
-      if (failures > 0) log.info({ failures }, 'the database is published into again');
+      if (this.#failures > 0) log.info({ failures: this.#failures }, 'the database is published into again');
       if (Object.keys(done.repaired).length > 0)
         log.warn({ tables: done.repaired }, 'rows in PostgreSQL were not those of the mirror: published again');
       if (done.whole)
         log.info({ rows: done.rows, ms: Math.round(clock.monotonic() - began) }, 'a whole mirror is published');
-      failures = 0;
+      this.#failures = 0;
       const { state, source_number, published_at } = done;
-      known = { state, source_number, published_at, failing_since: null, failure: null };
-      published(done);
+      this.#known = { state, source_number, published_at, failing_since: null, failure: null };
+      published?.(done);
     } catch (error) {
-      const told = error instanceof CataloguedError ? { reason: error.message, hint: error.hint } : { err: error };
+      const reported = error instanceof CataloguedError ? { reason: error.message, hint: error.hint } : { err: error };
       const failure = error instanceof Error ? error.message : String(error);
       // Once for each reason: what is away stays so for a while.
-      if (known.failure !== failure) log.error(told, 'the mirror is not published');
-      failures += 1;
-      known = { ...known, failing_since: known.failing_since ?? clock.now(), failure };
+      if (this.#known.failure !== failure) log.error(reported, 'the mirror is not published');
+      this.#failures += 1;
+      this.#known = { ...this.#known, failing_since: failing_since ?? clock.now(), failure };
     }
   }
 
-  return {
-    publishDue,
-    run: async (signal) => {
-      while (!signal.aborted) {
-        await publishDue();
-        const wait = failures === 0 ? every : Math.min(every * 2 ** Math.min(failures, 10), longestMs);
-        await clock.sleep(wait, signal).catch(() => undefined);
-      }
-    },
-    status: () => {
-      const { published_at } = known;
-      const lag_ms =
-        published_at === null ? null : publication.isBehind() ? Math.max(0, clock.now() - published_at) : 0;
-      return { ...known, lag_ms };
-    },
-  };
+  status(): PublicationStatus {
+    const { publication, clock } = this.#ports;
+    const { published_at } = this.#known;
+    const behind_ms = published_at === null ? null : Math.max(0, clock.now() - published_at);
+    return { ...this.#known, lag_ms: behind_ms === null || publication.isBehind() ? behind_ms : 0 };
+  }
 }

@@ -1,5 +1,5 @@
 import { columnsOf, type PublishedTable, publishedOf } from '../mirror/rows/capture.ts';
-import type { TableRows } from '../mirror/rows/pages.ts';
+import type { Cell, TableHead, TableRows } from '../mirror/rows/pages.ts';
 import type { Database } from '../sqlite/database-file.ts';
 import { quoted, type Statements } from './connect.ts';
 
@@ -127,6 +127,24 @@ export async function putTable(
   });
   return gone + put;
 }
+
+/** Rows that are fetched at a time. */
+const batchRows = 2000;
+
+/** Reads all rows of a table, in batches. */
+export async function* rowsIn({ query }: Statements, table: Omit<TableHead, 'key'>): AsyncGenerator<readonly Cell[][]> {
+  await query(`DECLARE copied NO SCROLL CURSOR FOR SELECT ${rowOf(table)} AS row FROM ${quoted(table.table)} AS t`);
+  for (let full = true; full; ) {
+    const rows = await query<{ row: Cell[] }>(`FETCH ${batchRows} FROM copied`);
+    yield rows.map(({ row }) => row);
+    full = rows.length === batchRows;
+  }
+  await query('CLOSE copied');
+}
+
+/** A row as JSON, in the order of the columns. */
+export const rowOf = ({ columns }: Omit<TableHead, 'key'>) =>
+  `json_build_array(${columns.map((column) => `t.${quoted(column)}`).join(', ')})`;
 
 /** More keys of one table and state are not recorded: followers start again. */
 export const mostNoted = 100_000;

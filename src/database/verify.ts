@@ -1,8 +1,9 @@
 import type { Cell } from '../mirror/rows/pages.ts';
+import type { Database } from '../sqlite/database-file.ts';
 import { openReadOnly } from '../sqlite/read-only.ts';
 import type { Postgres, Statements } from './connect.ts';
 import { publishedIn } from './schema.ts';
-import { shapesOf, storable, type TableShape } from './tables.ts';
+import { rowsIn, shapesOf, storable, type TableShape } from './tables.ts';
 
 export interface Verified {
   /** Rows that were compared. */
@@ -12,8 +13,6 @@ export interface Verified {
   /** Rows that the daemon has changed since the last publication: not compared. */
   readonly unpublished: number;
 }
-
-const batchRows = 2000;
 
 /** Compares everything that is published with the mirror, row by row, while the daemon goes on; null: nothing is published. */
 export function verifyPublished(postgres: Postgres, mirror_path: string): Promise<Verified | null> {
@@ -32,9 +31,7 @@ export function verifyPublished(postgres: Postgres, mirror_path: string): Promis
       const differ: Record<string, number> = {};
       let rows = 0;
       for (const shape of shapesOf(db)) {
-        const names = shape.columns.map(({ name }) => name).join(', ');
-        const all = db.prepare<[], Cell[]>(`SELECT ${names} FROM ${shape.name}`).raw().iterate();
-        const found = await compareTable(statements, shape, { all, unpublished });
+        const found = await compareTable(statements, db, { shape, unpublished });
         rows += found.rows;
         if (found.differ > 0) differ[shape.name] = found.differ;
       }
@@ -46,32 +43,30 @@ export function verifyPublished(postgres: Postgres, mirror_path: string): Promis
 }
 
 interface Compared {
-  readonly all: IterableIterator<Cell[]>;
+  readonly shape: TableShape;
+  /** Tables with the keys of rows that differ for a while. */
   readonly unpublished: ReadonlySet<string>;
 }
 
-async function compareTable({ query }: Statements, shape: TableShape, { all, unpublished }: Compared) {
-  const { name, columns, key } = shape;
-  const positions = key.map((column) => columns.findIndex((each) => each.name === column));
-  const keyOf = (row: readonly unknown[]) => JSON.stringify(positions.map((position) => row[position]));
-  const lineOf = (row: readonly unknown[]) => JSON.stringify(row.map(storable));
+async function compareTable(statements: Statements, db: Database, { shape, unpublished }: Compared) {
+  const { name, key } = shape;
+  const columns = shape.columns.map((column) => column.name);
+  const positions = key.map((column) => columns.indexOf(column));
+  const keyOf = (row: readonly Cell[]) => JSON.stringify(positions.map((position) => row[position]));
   const ours = new Map<string, string>();
-  for (const row of all) ours.set(keyOf(row), lineOf(row));
+  for (const row of db
+    .prepare<[], Cell[]>(`SELECT ${columns.join(', ')} FROM ${name}`)
+    .raw()
+    .iterate())
+    ours.set(keyOf(row), JSON.stringify(row.map(storable)));
   const rows = ours.size;
   let differ = 0;
-  await query(
-    `DECLARE published NO SCROLL CURSOR FOR SELECT json_build_array(${columns.map((column) => column.name).join(', ')}) AS row FROM ${name}`,
-  );
-  for (;;) {
-    const theirs = await query<{ row: Cell[] }>(`FETCH ${batchRows} FROM published`);
-    for (const { row } of theirs) {
+  for await (const published of rowsIn(statements, { table: name, columns }))
+    for (const row of published) {
       const id = keyOf(row);
       if (ours.get(id) !== JSON.stringify(row) && !unpublished.has(`${name}${id}`)) differ += 1;
       ours.delete(id);
     }
-    if (theirs.length < batchRows) break;
-  }
-  await query('CLOSE published');
   for (const id of ours.keys()) if (!unpublished.has(`${name}${id}`)) differ += 1;
   return { rows, differ };
 }

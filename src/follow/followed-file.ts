@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
-import type { PublishedSource } from '../database/schema.ts';
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { columnsOf, isPublished, newestChange, newestNumber } from '../mirror/rows/capture.ts';
-import type { PublishedPage, TableHead, TableRows } from '../mirror/rows/pages.ts';
+import type { Cell, RowPage, TableHead, TableRows } from '../mirror/rows/pages.ts';
 import { mirrorFile, searchTriggers } from '../mirror/sql/files.ts';
 import { openCopied } from '../sqlite/copied-file.ts';
 import { closeAfterWrites, closeLeavingLog, type Database } from '../sqlite/database-file.ts';
@@ -21,26 +20,74 @@ export interface Standing {
 }
 
 /** A mirror's copy on another host. Its schema is the daemon's: rows are put as they come. */
-export interface FollowedFile extends Disposable {
-  standing(): Standing;
+export class FollowedFile implements Disposable {
+  readonly #db: Database;
+  readonly #note;
+  /** By table and columns: a page that repeats them needs no new statements. */
+  readonly #writers = new Map<string, TableWriter | null>();
+
+  /** A copy of a development version is refused (65), anything else at the path (78), both untouched. */
+  constructor(path: string) {
+    this.#db = openCopied(path, searchTriggers);
+    try {
+      if (standingIn(this.#db) === undefined) throw isDevelopmentCopy(this.#db) ? developmentFile(path) : noCopy(path);
+      this.#note = this.#db.prepare('UPDATE _followed SET origin = ?, number = ?, published_at = ?');
+    } catch (error) {
+      closeLeavingLog(this.#db);
+      throw error;
+    }
+  }
+
+  standing(): Standing {
+    return standingIn(this.#db) as Standing;
+  }
+
   /**
    * Adds a page to the state that is being put together; a whole one commits it. Returns false where the rows do not fit,
    * and nothing is changed: the copy has to start again.
    */
-  put(page: PublishedPage): boolean;
-  /** Forgets what has come of a state that is not whole. */
-  giveUp(): void;
-}
+  put({ origin, tables, number, whole, published_at }: RowPage): boolean {
+    try {
+      const written = tables.flatMap((table) => {
+        const writer = this.#writerOf(table);
+        return writer === null ? [] : [{ ...table, writer }];
+      });
+      if (written.length < tables.length) {
+        this.giveUp();
+        return false;
+      }
+      if (!this.#db.inTransaction) this.#db.exec('BEGIN IMMEDIATE');
+      // Delete first: a new row may take a deleted row's place in a unique index.
+      for (const { gone, writer } of written) for (const key of gone) writer.drop(key);
+      for (const { rows, writer } of written) for (const row of rows) writer.put(row);
+      this.#note.run(origin, number, published_at);
+      if (whole) this.#db.exec('COMMIT');
+      return true;
+    } catch (error) {
+      this.giveUp();
+      if (String((error as { code?: unknown }).code).startsWith('SQLITE_CONSTRAINT')) return false;
+      throw error;
+    }
+  }
 
-/** Opens a followed copy. A copy of a development version is refused (65), anything else at the path (78), both untouched. */
-export function openFollowed(path: string): FollowedFile {
-  const db = openCopied(path, searchTriggers);
-  try {
-    if (standingIn(db) === undefined) throw isDevelopmentCopy(db) ? developmentFile(path) : noCopy(path);
-    return followedFile(db);
-  } catch (error) {
-    closeLeavingLog(db);
-    throw error;
+  /** Forgets what has come of a state that is not whole. */
+  giveUp(): void {
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  [Symbol.dispose](): void {
+    this.giveUp();
+    closeAfterWrites(this.#db);
+  }
+
+  /** Returns null where the rows do not fit. */
+  #writerOf({ table, columns, key, rows, gone }: TableRows): TableWriter | null {
+    const name = JSON.stringify([table, columns, key]);
+    const writer = this.#writers.get(name) ?? tableWriter(this.#db, { table, columns, key });
+    this.#writers.set(name, writer);
+    const fits =
+      rows.every(({ length }) => length === columns.length) && gone.every(({ length }) => length === key.length);
+    return fits ? writer : null;
   }
 }
 
@@ -91,15 +138,15 @@ export function endFollowing(path: string, { whole }: { readonly whole: boolean 
   }
 }
 
-/** Returns whether a mirror is the one that is published from: the published state is not newer than it. */
-export function isPublishedFrom(path: string, { source_origin, source_number }: PublishedSource): boolean {
+/** Returns whether a mirror has noted the rows of an origin up to a number: what is published then comes from it. */
+export function hasNoted(path: string, origin: string, number: number): boolean {
   if (!existsSync(path)) return false;
   const db = openReadOnly(path);
   try {
     if (isOfDevelopment(db)) return false;
-    const noted = db.prepare(`SELECT origin, ${newestNumber} AS number FROM _row_feed`).get();
-    const { origin, number } = (noted ?? { origin: null, number: 0 }) as { origin: string | null; number: number };
-    return origin === source_origin && number >= source_number;
+    return (
+      db.prepare(`SELECT 1 FROM _row_feed WHERE origin = ? AND ${newestNumber} >= ?`).get(origin, number) !== undefined
+    );
   } finally {
     db.close();
   }
@@ -121,74 +168,17 @@ function isDevelopmentCopy(db: Database): boolean {
   return known !== undefined && db.prepare('SELECT 1 FROM _followed').get() !== undefined;
 }
 
-function followedFile(db: Database): FollowedFile {
-  const writers = new Map<string, TableWriter>();
-  const writerOf = (rows: TableRows) => {
-    const name = `${rows.table} ${rows.columns.join(' ')}`;
-    const writer = writers.get(name) ?? tableWriter(db, rows);
-    writers.set(name, writer);
-    return writer;
-  };
-  const note = db.prepare('UPDATE _followed SET origin = ?, number = ?, published_at = ?');
-  const giveUp = () => void (db.inTransaction && db.exec('ROLLBACK'));
-  return {
-    standing: () => standingIn(db) as Standing,
-    put: ({ origin, tables, number, whole, published_at }) => {
-      try {
-        if (!tables.every((rows) => fits(db, rows))) {
-          giveUp();
-          return false;
-        }
-        if (!db.inTransaction) db.exec('BEGIN IMMEDIATE');
-        // Delete first: a new row may take a deleted row's place in a unique index.
-        for (const rows of tables) for (const key of rows.gone) writerOf(rows).drop(key);
-        for (const rows of tables) for (const row of rows.rows) writerOf(rows).put(row);
-        note.run(origin, number, published_at);
-        if (whole) db.exec('COMMIT');
-        return true;
-      } catch (error) {
-        giveUp();
-        if (String((error as { code?: unknown }).code).startsWith('SQLITE_CONSTRAINT')) return false;
-        throw error;
-      }
-    },
-    giveUp,
-    [Symbol.dispose]: () => {
-      giveUp();
-      closeAfterWrites(db);
-    },
-  };
-}
+/** Puts rows into a table, and takes them out by their keys. */
+type TableWriter = NonNullable<ReturnType<typeof tableWriter>>;
 
-/** Names that come from outside become SQL only where they are those of the file itself. */
-export function standsIn(db: Database, { table, columns, key }: TableHead): boolean {
-  return isPublished(table) && isDeepStrictEqual(columnsOf(db, table), { all: columns, key });
-}
-
-function fits(db: Database, { table, columns, key, rows, gone }: TableRows): boolean {
-  return (
-    standsIn(db, { table, columns, key }) &&
-    rows.every((row) => row.length === columns.length) &&
-    gone.every((values) => values.length === key.length)
-  );
-}
-
-export interface TableWriter {
-  put(row: readonly unknown[]): void;
-  drop(key: readonly unknown[]): void;
-}
-
-/** Puts rows into a table, and takes them out. */
-export function tableWriter(db: Database, { table, columns, key }: TableRows): TableWriter {
+/** Returns null where the file has no such table: names that come from outside become SQL only where they are its own. */
+export function tableWriter(db: Database, { table, columns, key }: TableHead) {
+  if (!isPublished(table) || !isDeepStrictEqual(columnsOf(db, table), { all: columns, key })) return null;
   const virtual =
     db.prepare("SELECT sql LIKE 'CREATE VIRTUAL%' FROM sqlite_schema WHERE name = ?").pluck().get(table) === 1;
-  const where = key.map((column) => `${column} = ?`).join(' AND ');
-  const others = columns.filter((column) => !key.includes(column));
-  const taken =
-    others.length === 0
-      ? 'DO NOTHING'
-      : `DO UPDATE SET ${others.map((column) => `${column} = excluded.${column}`).join(', ')}`;
-  const drop = db.prepare(`DELETE FROM ${table} WHERE ${where}`);
+  const others = columns.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`);
+  const taken = others.length === 0 ? 'DO NOTHING' : `DO UPDATE SET ${others.join(', ')}`;
+  const drop = db.prepare(`DELETE FROM ${table} WHERE ${key.map((column) => `${column} = ?`).join(' AND ')}`);
   // A trigger of the mirror's writes what another page has brought, and takes the conflict clause of what fires it. Where a
   // table has a second unique key a replaced row would go unseen by its own triggers: such a page does not fit.
   const unique = db.prepare('SELECT 1 FROM pragma_index_list(?) WHERE "unique" AND origin <> \'pk\'').get(table);
@@ -197,11 +187,11 @@ export function tableWriter(db: Database, { table, columns, key }: TableRows): T
   const put = db.prepare(virtual ? insert : `${insert} ON CONFLICT (${key.join(', ')}) ${taken}`);
   const positions = key.map((column) => columns.indexOf(column));
   return {
-    put: (row) => {
+    put: (row: readonly Cell[]) => {
       if (virtual) drop.run(...positions.map((position) => row[position]));
       put.run(...row);
     },
-    drop: (values) => void drop.run(...values),
+    drop: (values: readonly Cell[]) => void drop.run(...values),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Logger } from '../log.ts';
 import { openToGroup, replaceContents } from '../sqlite/copied-file.ts';
 import { removeTemporaries, temporaryName } from '../sqlite/published-copy.ts';
 import { sync } from '../sqlite/sync.ts';
-import { beginFollowing, type FollowedFile, openFollowed } from './followed-file.ts';
+import { beginFollowing, FollowedFile } from './followed-file.ts';
 import { type RowSource, SourceAway } from './source.ts';
 
 export interface FollowOptions {
@@ -46,7 +46,7 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
           file?.[Symbol.dispose]();
           file = null;
           await begin(options, signal);
-          file = openFollowed(path);
+          file = new FollowedFile(path);
         }
         options.caughtUp?.();
         if (away > 0) log.info({ tries: away }, 'the daemon is back');
@@ -68,7 +68,7 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
 
 function openStanding({ path, log, replaces = false }: FollowOptions): FollowedFile | null {
   try {
-    return openFollowed(path);
+    return new FollowedFile(path);
   } catch (error) {
     if (error instanceof CataloguedError && error.code === 'development-file') {
       log.warn({ path }, 'the copy is of a development version: a new one takes its place, and nothing is lost');

@@ -8,17 +8,18 @@ import { prepareDirectories } from '../daemon/files.ts';
 import type { Machine } from '../daemon/machine.ts';
 import { isOneOfSeveral, type Sharing } from '../daemon/sharing/sharing.ts';
 import { connectPostgres, type Postgres } from '../database/connect.ts';
-import { type SharedDeliveries, sharedDeliveries } from '../database/deliveries.ts';
+import { SharedDeliveries } from '../database/deliveries.ts';
 import { isAway } from '../database/errors.ts';
 import { fingerprintOf, joinInstances } from '../database/instances.ts';
-import { type Leader, type Leadership, type Lease, leaseIn } from '../database/lease.ts';
+import { type Leader, type Leadership, Lease } from '../database/lease.ts';
 import { leaseTimes, unwritableMs } from '../domain/leadership/lease.ts';
 import { inboxSays } from '../files/pair.ts';
+import { PublishedRows } from '../follow/published-rows.ts';
 import { SourceAway } from '../follow/source.ts';
 import { openInbox } from '../inbox/inbox.ts';
 import { keepListeners, type OpenListener } from '../kept-listener.ts';
 import { foreignPair } from '../mirror/claim.ts';
-import { type PublishedMirror, publishedMirror, type TakenOver } from './published.ts';
+import { PublishedMirror, type TakenOver } from './published.ts';
 import { type Standby, startStandby } from './standby.ts';
 
 const lookEveryMs = 1000;
@@ -152,15 +153,15 @@ async function share(
 ): Promise<Shared> {
   const { config, secrets } = loaded;
   const url = secrets.database_url?.reveal() ?? '';
-  const connect = async (purpose: keyof typeof patienceMs) =>
-    stack.use(await connectPostgres({ url, schema: config.database.schema, patience_ms: patienceMs[purpose] }));
-  const database = await connect('lease');
+  const { schema } = config.database;
+  const connect = async (more: { readonly patience_ms?: number; readonly connections?: number }) =>
+    stack.use(await connectPostgres({ url, schema, ...more }));
+  const database = await connect({ patience_ms: patienceMs.lease });
+  const source = new PublishedRows(await connect({ connections: 1 }), schema, 'all');
   return {
-    lease: leaseIn({ database, times: leaseTimes, instance: selfIn(config), clock, entropy, log }),
-    mirror: stack.use(
-      await publishedMirror({ path: config.mirror.path, url, schema: config.database.schema, clock, log }),
-    ),
-    deliveries: sharedDeliveries(await connect('deliveries')),
+    lease: new Lease({ database, times: leaseTimes, instance: selfIn(config), clock, entropy, log }),
+    mirror: new PublishedMirror({ path: config.mirror.path, source, clock, log }),
+    deliveries: new SharedDeliveries(await connect({ patience_ms: patienceMs.deliveries })),
     join: joining(loaded, database, () => newId(entropy)),
   };
 }

@@ -1,12 +1,17 @@
+import { renumberRows } from '../mirror/rows/capture.ts';
+import type { Database } from '../sqlite/database-file.ts';
 import { publishCopy, temporaryName } from '../sqlite/published-copy.ts';
 
 /*
  * Publishes a copy in a separate process: hundreds of megabytes take seconds, in which the daemon must answer and be
  * able to end. Prints the result as JSON, or the error on standard error and exits with 1.
  */
-const [source = '', path = ''] = process.argv.slice(2);
+const [source = '', path = '', origin, state] = process.argv.slice(2);
 try {
-  process.stdout.write(JSON.stringify(publishCopy(source, path, temporaryName(path, process.pid))));
+  const amend = (copy: Database) => {
+    if (origin !== undefined) renumberRows(copy, origin, Number(state));
+  };
+  process.stdout.write(JSON.stringify(publishCopy(source, path, temporaryName(path, process.pid), { amend })));
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException;
   process.stderr.write(code === undefined || message.includes(code) ? message : `${message} (${code})`);

@@ -108,11 +108,17 @@ function published(path: string, mirror_path: string): { at: number; bytes: numb
 
 /**
  * Copies the mirror in a separate process, which is killed when the daemon ends. Files that it leaves have a temporary
- * name.
+ * name. `standing`: the state from which a follower goes on; null: from the mirror's own numbers.
  */
-export async function copyInChild(source: string, target: string, signal: AbortSignal): Promise<PublishedCopy> {
+export async function copyInChild(
+  source: string,
+  target: string,
+  signal: AbortSignal,
+  standing: { readonly origin: string; readonly state: number } | null = null,
+): Promise<PublishedCopy> {
   const program = fileURLToPath(ownProgram('snapshot/child'));
-  const { out, failure } = await runOwnProcess(program, [source, target], signal);
+  const args = [source, target, ...(standing === null ? [] : [standing.origin, `${standing.state}`])];
+  const { out, failure } = await runOwnProcess(program, args, signal);
   if (failure !== null) throw new Error(failure);
   return JSON.parse(out) as PublishedCopy;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Postgres } from '../../src/database/connect.ts';
-import { publicationOf } from '../../src/database/publication.ts';
-import { keepPublishing } from '../../src/database/publisher.ts';
+import type { Postgres, Statements } from '../../src/database/connect.ts';
+import { Publication, type PublicationOptions } from '../../src/database/publication.ts';
+import { Publisher } from '../../src/database/publisher.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -38,15 +38,16 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
   );
 
   it('wait where a publication locks what they read (control)', async () => {
-    const locking = (options: Parameters<typeof publicationOf>[0]) =>
-      publicationOf({
-        ...options,
-        fence: async ({ query }) => {
-          await query('LOCK TABLE _product IN ACCESS EXCLUSIVE MODE');
-          await query('SELECT pg_sleep(0.5)');
-        },
-      });
-    const told = await besideReaders(at, 4, { version: { root: '', publicationOf: locking }, kills: false });
+    const fence = async ({ query }: Statements) => {
+      await query('LOCK TABLE _product IN ACCESS EXCLUSIVE MODE');
+      await query('SELECT pg_sleep(0.5)');
+    };
+    class Locking extends Publication {
+      constructor(options: PublicationOptions) {
+        super({ ...options, fence });
+      }
+    }
+    const told = await besideReaders(at, 4, { version: { root: '', Publication: Locking }, kills: false });
     expect(Math.max(...told.slice(1).map(({ longest_wait_ms }) => longest_wait_ms))).toBeGreaterThan(most_ms);
   }, 300_000);
 
@@ -58,7 +59,7 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
     const db = otherWriter(at.mirror);
     db.exec('UPDATE _product SET rating = 5');
     db.close();
-    using publication = publicationOf(at.options);
+    using publication = new Publication(at.options);
     const before = await at.postgres.query('SELECT DISTINCT rating FROM products');
     await expect(publication.publish()).rejects.toMatchObject({
       code: 'database-depended-on',
@@ -77,7 +78,7 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
     'that is upgraded is finished by the next publication where one is killed before its transaction %i',
     async (at_transaction) => {
       await at.postgres.query('DROP SCHEMA IF EXISTS shop CASCADE; DROP SCHEMA IF EXISTS catalogued CASCADE');
-      using former = publicationOf(at.options);
+      using former = new Publication(at.options);
       await former.publish();
       ratedAlike(at.mirror);
       await age(at);
@@ -91,9 +92,9 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
             return await work(statements);
           }, isolation),
       };
-      using killed = publicationOf({ ...at.options, postgres });
+      using killed = new Publication({ ...at.options, postgres });
       await expect(killed.publish()).rejects.toMatchObject({ exitCode: 69 });
-      using next = publicationOf(at.options);
+      using next = new Publication(at.options);
       await next.publish();
       expect(await at.postgres.query("SELECT 1 FROM pg_attribute WHERE attname = 'former'")).toEqual([]);
       expect(await at.postgres.query("SELECT 1 FROM _made WHERE hash = '' AND kind <> 'table'")).toEqual([]);
@@ -118,7 +119,7 @@ describe('pages that read while a mirror is published', needs('postgres', 'time'
       UPDATE _made SET hash = '' WHERE kind = 'view'`);
     const shown = () => at.postgres.query('SELECT * FROM shop.everything ORDER BY product_id, language');
     const before = await shown();
-    using publication = publicationOf(at.options);
+    using publication = new Publication(at.options);
     await publication.publish();
     expect(before.length).toBeGreaterThan(0);
     expect(await shown()).toEqual(before);
@@ -144,8 +145,8 @@ describe('rows that a person deleted in PostgreSQL', needs('postgres'), () => {
     await spoil();
     expect(await at.differing()).not.toEqual({});
     const { log, lines } = testLog('info');
-    using publication = publicationOf(at.options);
-    await keepPublishing({ publication, clock: at.harness.clock, log, every: 1 }).publishDue();
+    using publication = new Publication(at.options);
+    await new Publisher({ publication, clock: at.harness.clock, log, every: 1 }).publishDue();
     expect(await at.differing()).toEqual({});
     expect(lines()).toContainEqual(
       expect.objectContaining({
@@ -158,7 +159,7 @@ describe('rows that a person deleted in PostgreSQL', needs('postgres'), () => {
 
   it('are published again a day after the last count, and also those that a person added', async () => {
     let now: number = at.harness.clock.now();
-    using publication = publicationOf({ ...at.options, now: () => now });
+    using publication = new Publication({ ...at.options, now: () => now });
     expect(await publication.publish()).toMatchObject({ repaired: {} });
     await spoil();
     now += day - 1;
@@ -175,7 +176,7 @@ describe('rows that a person deleted in PostgreSQL', needs('postgres'), () => {
 
   it('are published again with a table that a person dropped', async () => {
     let now: number = at.harness.clock.now();
-    using publication = publicationOf({ ...at.options, now: () => now });
+    using publication = new Publication({ ...at.options, now: () => now });
     await publication.publish();
     await at.postgres.query('DROP TABLE product_tags CASCADE');
     now += day;

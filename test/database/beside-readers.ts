@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { publicationOf } from '../../src/database/publication.ts';
+import { Publication } from '../../src/database/publication.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { type Seen, startReaders } from './readers.ts';
 import type { PublishedStage } from './stage.ts';
@@ -21,10 +21,10 @@ type Stage = Pick<PublishedStage, 'mirror' | 'server' | 'postgres' | 'options'>;
 /** Another course of the repository beside this one, so that both are told of in one run. */
 export interface Version {
   readonly root: string;
-  readonly publicationOf: typeof publicationOf;
+  readonly Publication: typeof Publication;
 }
 
-const thisVersion: Version = { root: join(import.meta.dirname, '../..'), publicationOf };
+const thisVersion: Version = { root: join(import.meta.dirname, '../..'), Publication };
 
 interface BesideOptions {
   readonly version?: Version;
@@ -45,7 +45,7 @@ export async function besideReaders(
   const told: Told[] = [];
   let freed_ms = 0;
   const publish = async () => {
-    using publication = version.publicationOf(at.options);
+    using publication = new version.Publication(at.options);
     await publication.publish();
   };
   const tell = async (what: string, before: () => Promise<unknown>, work = publish) => {

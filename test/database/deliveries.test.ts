@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import { Copying } from '../../src/daemon/sharing/copying.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
-import { type SharedDeliveries, sharedDeliveries } from '../../src/database/deliveries.ts';
+import { SharedDeliveries } from '../../src/database/deliveries.ts';
 import { joinInstances } from '../../src/database/instances.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
 import { needs } from '../fakes/needs.ts';
@@ -25,7 +25,7 @@ describe('deliveries in PostgreSQL', needs('postgres', 'time'), () => {
     const schema = `s${++schemas}`;
     database = stack.use(await connectPostgres({ url: server.url, schema, connections: 2 }));
     await joinInstances(database, schema, { pair_id: 'p', key_fingerprint: schema });
-    shared = sharedDeliveries(database);
+    shared = new SharedDeliveries(database);
   });
   afterAll(() => stack.disposeAsync());
 

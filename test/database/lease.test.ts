@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemEntropy } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { joinInstances } from '../../src/database/instances.ts';
-import { type Leadership, leaseIn, refuseOldTerm, TermOver } from '../../src/database/lease.ts';
+import { type Leadership, Lease, refuseOldTerm, TermOver } from '../../src/database/lease.ts';
 import { needs } from '../fakes/needs.ts';
 import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -37,7 +37,7 @@ describe('the lease in PostgreSQL', needs('postgres', 'time'), () => {
         await stopped.until;
       },
     };
-    const lease = leaseIn({
+    const lease = new Lease({
       database: own,
       times: leaseTimes,
       instance: { name, advertise: null },

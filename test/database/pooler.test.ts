@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant, systemClock, systemEntropy } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { connectPostgres } from '../../src/database/connect.ts';
-import { sharedDeliveries } from '../../src/database/deliveries.ts';
+import { SharedDeliveries } from '../../src/database/deliveries.ts';
 import { joinInstances } from '../../src/database/instances.ts';
-import { leaseIn, refuseOldTerm } from '../../src/database/lease.ts';
-import { publicationOf } from '../../src/database/publication.ts';
-import { databaseSource } from '../../src/follow/database-source.ts';
+import { Lease, refuseOldTerm } from '../../src/database/lease.ts';
+import { Publication } from '../../src/database/publication.ts';
 import { follow } from '../../src/follow/follower.ts';
+import { PublishedRows } from '../../src/follow/published-rows.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -69,7 +69,7 @@ default_pool_size = 1
       await using other = await connectPostgres({ url, schema });
       await expect.poll(() => database.query('SELECT 1 AS one').catch(() => null), { timeout: 10_000 }).not.toBeNull();
       await joinInstances(database, schema, { pair_id: 'pair', key_fingerprint: 'k' });
-      const lease = leaseIn({
+      const lease = new Lease({
         database,
         // Long: what is tried is that all of it goes through one connection, not how fast.
         times: { lease: 10_000, renew: 50, margin: 500 },
@@ -81,7 +81,7 @@ default_pool_size = 1
       await using leadership = await lease.win(new AbortController().signal);
       const options = testMirrorOptions(directory);
       using mirror = openMirror({ ...options, publish_rows: 'all' });
-      using publication = publicationOf({
+      using publication = new Publication({
         postgres: other,
         schema,
         mirror_path: options.path,
@@ -89,7 +89,7 @@ default_pool_size = 1
         newOrigin: () => 'origin',
         fence: (statements) => refuseOldTerm(statements, leadership.term),
       });
-      await using source = await databaseSource({ from: url, schema, password: null });
+      const source = new PublishedRows(other, schema);
       const copy = join(directory, 'copy.db');
       for (let state = 1; state <= 20; state += 1) {
         mirror.transaction(() =>
@@ -107,10 +107,10 @@ default_pool_size = 1
       }
       using copied = openMirror({ ...options, path: copy, pair_id: 'pair' });
       expect(copied.changes.newest()).toBe(20);
-      const deliveries = sharedDeliveries(database);
+      const deliveries = new SharedDeliveries(database);
       const received = { received_at: instant(1), subscription_id: 's', epoch: 1, peer: 'p', content_type: null };
       const each = { ...received, length: 1, truncated: false, body: Buffer.from('x') };
-      await Promise.all([deliveries.store([each]), sharedDeliveries(other).store([each, each])]);
+      await Promise.all([deliveries.store([each]), new SharedDeliveries(other).store([each, each])]);
       const found = await deliveries.after({ delivery_id: 0, received_at: null }, 10);
       expect(found?.map(({ delivery_id }) => delivery_id)).toEqual([1, 2, 3]);
     });

@@ -5,10 +5,10 @@ import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { joinInstances } from '../../src/database/instances.ts';
 import { lookAtDatabase } from '../../src/database/look.ts';
-import { publicationOf } from '../../src/database/publication.ts';
-import { databaseSource } from '../../src/follow/database-source.ts';
-import { openFollowed } from '../../src/follow/followed-file.ts';
+import { Publication } from '../../src/database/publication.ts';
+import { FollowedFile } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
+import { PublishedRows } from '../../src/follow/published-rows.ts';
 import type { Near } from '../../src/storefront/places.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
@@ -45,7 +45,8 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
 
   /** As it is done on another host: asks once. */
   async function followOnce(user = 'branch'): Promise<void> {
-    await using source = await databaseSource({ from: at.server.urlOf(user), schema: 'catalogued', password: null });
+    await using other = await connectPostgres({ url: at.server.urlOf(user), schema: 'catalogued', connections: 1 });
+    const source = new PublishedRows(other, 'catalogued');
     const ending = new AbortController();
     const clock = { ...systemClock, sleep: async () => ending.abort() };
     await follow({ source, path: copy, every: 250, clock, log: testLog('silent').log, own: 1 }, ending.signal);
@@ -152,7 +153,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     let statement = 0;
     for (let failed = true; failed; statement += 1) {
       changing.prepare('UPDATE _product SET rating = ?').run(++rating / 8);
-      using publication = publicationOf({ ...at.options, postgres: breakingAt(at.postgres, statement) });
+      using publication = new Publication({ ...at.options, postgres: breakingAt(at.postgres, statement) });
       const before = await ratings(at.postgres);
       failed = await publication.publish().then(
         () => false,
@@ -215,9 +216,8 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   });
 
   it('that lost its last states, as a restored database does, goes on, and only who follows those begins anew', async () => {
-    const signal = new AbortController().signal;
-    await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
-    const after = (origin: string, after: number) => source.after({ origin, after, limit: 1000 }, signal);
+    const source = new PublishedRows(at.postgres, 'catalogued');
+    const after = (origin: string, after: number) => source.after({ origin, after, limit: 1000 });
     const rate = (rating: number) => {
       const writer = otherWriter(at.mirror);
       writer.prepare('UPDATE _product SET rating = ?').run(rating);
@@ -235,7 +235,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
       await followOnce();
     });
     await answers();
-    using file = openFollowed(copy);
+    using file = new FollowedFile(copy);
     expect(file.standing()).toMatchObject({ origin, number: state + 1 });
     expect(await after(origin, state + 1)).toBe('begun-anew');
     const again = await at.publication.publish();
@@ -250,8 +250,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   });
 
   it('is followed in pages of whole states, each with the rows as they are now', async () => {
-    const signal = new AbortController().signal;
-    await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+    const source = new PublishedRows(at.postgres, 'catalogued');
     const first = await at.publication.publish();
     const writer = otherWriter(at.mirror);
     for (const rating of [1, 2, 3]) {
@@ -261,7 +260,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     writer.close();
     const states: unknown[] = [];
     for (let question = { origin: first.origin, after: first.state }; ; ) {
-      const page = await source.after({ ...question, limit: 1 }, signal);
+      const page = await source.after({ ...question, limit: 1 });
       if (page === 'begun-anew') throw new Error('the states are known');
       const { number, whole, tables } = page;
       const [products] = tables.filter(({ table }) => table === '_product');
@@ -285,7 +284,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     const publishing = (schema: string, text: string) => async () => {
       await using postgres = await connectPostgres({ url: at.server.url, schema });
       await postgres.query(text);
-      using publication = publicationOf({ ...at.options, postgres, schema });
+      using publication = new Publication({ ...at.options, postgres, schema });
       return await publication.publish();
     };
     await expect(publishing('catalogued', "UPDATE _published SET pair_id = 'x'")()).rejects.toMatchObject({
@@ -304,7 +303,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
   it('refuses a schema of a development version with what to type, and publishes again once it is set aside', async () => {
     await using postgres = await connectPostgres({ url: at.server.url, schema: 'begun' });
     const shared = { pair_id: 'p', key_fingerprint: 'of development' };
-    using publication = publicationOf({ ...at.options, postgres, schema: 'begun' });
+    using publication = new Publication({ ...at.options, postgres, schema: 'begun' });
     await joinInstances(postgres, 'begun', shared);
     await publication.publish();
     const refused = {
@@ -318,8 +317,7 @@ describe('a mirror that is published into PostgreSQL', needs('postgres', 'time')
     await postgres.query('ALTER TABLE _published DROP COLUMN application_id');
     await expect(publication.publish()).rejects.toMatchObject(refused);
     await expect(lookAtDatabase(postgres, 'begun')).rejects.toMatchObject(refused);
-    await using source = await databaseSource({ from: at.server.url, schema: 'begun', password: null });
-    await expect(source.published()).rejects.toMatchObject(refused);
+    await expect(new PublishedRows(postgres, 'begun').published()).rejects.toMatchObject(refused);
     const error = await joinInstances(postgres, 'begun', shared).catch((thrown: { hint: string }) => thrown);
     expect(error).toMatchObject(refused);
     const [, typed = ''] = /psql -c '([^']+)'/.exec((error as { hint: string }).hint) ?? [];

@@ -1,17 +1,17 @@
 import { pathToFileURL } from 'node:url';
 import type { connectPostgres as connect } from '../../src/database/connect.ts';
-import type { publicationOf as publication } from '../../src/database/publication.ts';
+import type { Publication as PublicationOfThis } from '../../src/database/publication.ts';
 
 /* Publishes a mirror whole, and stands still in the last statement before the commit until it is killed. */
 
 const [root = '', url = '', mirror_path = ''] = process.argv.slice(2);
 const module = (path: string) => import(pathToFileURL(`${root}/src/database/${path}.ts`).href);
 const { connectPostgres } = (await module('connect')) as { connectPostgres: typeof connect };
-const { publicationOf } = (await module('publication')) as { publicationOf: typeof publication };
+const { Publication } = (await module('publication')) as { Publication: typeof PublicationOfThis };
 const schema = 'catalogued';
 const postgres = await connectPostgres({ url, schema });
 const options = { postgres, schema, mirror_path, now: Date.now, newOrigin: () => 'of the killed' };
-await publicationOf({
+await new Publication({
   ...options,
   fence: async (statements) => void (await statements.query('SELECT pg_sleep(60)')),
 }).publish();

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
-import { type Publication, type PublicationOptions, publicationOf } from '../../src/database/publication.ts';
-import { databaseSource } from '../../src/follow/database-source.ts';
+import { Publication, type PublicationOptions } from '../../src/database/publication.ts';
 import { follow } from '../../src/follow/follower.ts';
+import { PublishedRows } from '../../src/follow/published-rows.ts';
 import { contractTables } from '../../src/mirror/rows/capture.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { type StartedPostgres, startPostgres } from '../fakes/start-postgres.ts';
@@ -49,7 +49,7 @@ export async function publishedStage(
     now: harness.clock.now,
     newOrigin: () => `origin ${++origins}`,
   };
-  const publication = stack.use(publicationOf(options));
+  const publication = stack.use(new Publication(options));
   const { path: directory } = stack.use(temporaryDirectory());
   let compared = 0;
   const closing = stack.move();
@@ -80,7 +80,7 @@ export async function publishedStage(
     followed: async () => {
       await publication.publish();
       const copy = join(directory, 'copy.db');
-      await using source = await databaseSource({ from: server.url, schema: 'catalogued', password: null });
+      const source = new PublishedRows(postgres, 'catalogued');
       const ending = new AbortController();
       const once = { ...systemClock, sleep: async () => ending.abort() };
       const { log } = testLog('silent');

@@ -8,11 +8,11 @@ import { instant, systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startPublishing } from '../../src/daemon/publishing.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
-import { publicationOf } from '../../src/database/publication.ts';
-import { keepPublishing } from '../../src/database/publisher.ts';
+import { Publication } from '../../src/database/publication.ts';
+import { Publisher } from '../../src/database/publisher.ts';
 import { conditionsOf } from '../../src/domain/conditions/decide.ts';
-import { databaseSource } from '../../src/follow/database-source.ts';
 import { follow } from '../../src/follow/follower.ts';
+import { PublishedRows } from '../../src/follow/published-rows.ts';
 import { healthy } from '../domain/healthy-facts.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';
@@ -96,9 +96,9 @@ async function lookedAt(at: PublishedStage, postgres: Postgres, copy: string | n
   const ending = new AbortController();
   const { signal } = ending;
   const log = testLog('silent').log;
-  using publication = publicationOf({ ...at.options, postgres });
-  const publishing = keepPublishing({ publication, clock: systemClock, log, every: 50 }).run(signal);
-  await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+  using publication = new Publication({ ...at.options, postgres });
+  const publishing = new Publisher({ publication, clock: systemClock, log, every: 50 }).run(signal);
+  const source = new PublishedRows(at.postgres, 'catalogued');
   const following =
     copy === null ? null : follow({ source, path: copy, every: 50, clock: systemClock, log, own: 1 }, signal);
   if (copy !== null) while (!(await standing(copy))) await delay(20);
@@ -257,7 +257,7 @@ describe('rules of a zone that change, with a follower and in PostgreSQL', needs
     /** Publishes, follows once, and returns how many times of a zone's products are left today: the same at all three. */
     const timesLeft = async (timezone: string) => {
       await at.publication.publish();
-      await using source = await databaseSource({ from: at.server.url, schema: 'catalogued', password: null });
+      const source = new PublishedRows(at.postgres, 'catalogued');
       const ending = new AbortController();
       const once = { ...systemClock, sleep: async () => ending.abort() };
       await follow({ source, path: copy, every: 250, clock: once, log: testLog('silent').log, own: 1 }, ending.signal);

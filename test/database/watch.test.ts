@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, systemEntropy } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
 import { joinInstances } from '../../src/database/instances.ts';
-import { leaseIn } from '../../src/database/lease.ts';
+import { Lease } from '../../src/database/lease.ts';
 import { watchDatabase } from '../../src/database/watch.ts';
 import { conditionsOf, noPeriods } from '../../src/domain/conditions/decide.ts';
 import { type ConditionCode, conditionTable } from '../../src/domain/conditions/table.ts';
@@ -51,7 +51,7 @@ describe('what is watched of PostgreSQL', needs('postgres', 'time'), () => {
       const times = { lease: 5000, renew: 100, margin: 200 };
       const log = testLog('silent').log;
       const options = { database: own, times, instance: { name, advertise: null }, entropy: systemEntropy, log };
-      return leaseIn({ ...options, clock: systemClock });
+      return new Lease({ ...options, clock: systemClock });
     };
     const [a, b] = [await instance('a'), await instance('b')];
     await using _ = await a.win(never);

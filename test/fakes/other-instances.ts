@@ -1,5 +1,6 @@
 import { instant } from '../../src/clock.ts';
 import type { Sharing } from '../../src/daemon/sharing/sharing.ts';
+import type { SharedDeliveries } from '../../src/database/deliveries.ts';
 import type { Numbered } from '../../src/inbox/delivery.ts';
 
 /** What a leader shares with other instances, in memory: deliveries that one of them has received. */
@@ -37,7 +38,7 @@ export class OtherInstances {
         lastHeartbeat: async () => null,
         putEpochs: async () => undefined,
         epochs: async () => [],
-      },
+      } as Partial<SharedDeliveries> as SharedDeliveries,
     };
   }
 }

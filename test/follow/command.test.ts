@@ -9,7 +9,8 @@ import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { daemonSource, SourceAway } from '../../src/follow/source.ts';
+import { DaemonRows } from '../../src/follow/daemon-rows.ts';
+import { SourceAway } from '../../src/follow/source.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -110,7 +111,7 @@ test.for([
     response.setHeader('content-type', type).end(body);
   });
   await once(proxy.listen(0, '127.0.0.1'), 'listening');
-  const source = daemonSource(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, null);
+  const source = new DaemonRows(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, null);
   const never = new AbortController().signal;
   const path = join(directory.path, 'copy.db');
   await expect(source.after({ origin: 'x', after: 0, limit: 1 }, never)).rejects.toThrow(SourceAway);

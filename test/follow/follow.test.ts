@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { openFollowed } from '../../src/follow/followed-file.ts';
+import { FollowedFile } from '../../src/follow/followed-file.ts';
 import { follow } from '../../src/follow/follower.ts';
 import { type RowSource, SourceAway } from '../../src/follow/source.ts';
 import {
@@ -16,8 +16,8 @@ import {
   publishedTables,
   searchedTables,
 } from '../../src/mirror/rows/capture.ts';
-import { type PublishedPage, RowPages } from '../../src/mirror/rows/pages.ts';
-import { publishCopy } from '../../src/sqlite/published-copy.ts';
+import type { RowPage } from '../../src/mirror/rows/pages.ts';
+import { fileRows } from '../fakes/file-rows.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { openReader } from '../fakes/reader.ts';
@@ -37,27 +37,19 @@ interface TestSource extends RowSource {
 }
 
 function rowsOf(path: string, now: () => number): TestSource {
+  const rows = fileRows(path, now, 3);
   const source: TestSource = {
     copies: 0,
     away: false,
     only: () => true,
-    after: async (question) => {
+    after: async (question, signal) => {
       if (source.away) throw new SourceAway('cut');
-      const db = new Database(path, { readonly: true });
-      try {
-        const page = new RowPages(db).after({ ...question, limit: 3 });
-        return { ...page, tables: page.tables.filter(({ table }) => source.only(table)), published_at: now() };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'rows-begun-anew') return 'begun-anew' as const;
-        throw error;
-      } finally {
-        db.close();
-      }
+      const page = await rows.after(question, signal);
+      return page === 'begun-anew' ? page : { ...page, tables: page.tables.filter(({ table }) => source.only(table)) };
     },
-    copy: async (to) => {
+    copy: (to, signal) => {
       source.copies += 1;
-      publishCopy(path, to, `${to}.made`, { mode: 0o600 });
-      return now();
+      return rows.copy(to, signal);
     },
   };
   return source;
@@ -155,11 +147,11 @@ test('a state that comes in pages is seen whole or not at all, by a reader that 
   using reader = openReader(at.copy);
   const before = reader.info().published_at;
   await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
-  const pages: PublishedPage[] = [];
-  using file = openFollowed(at.copy);
+  const pages: RowPage[] = [];
+  using file = new FollowedFile(at.copy);
   const { origin, number } = file.standing();
   for (let after = number; pages.at(-1)?.whole !== true; after = pages.at(-1)?.number ?? after)
-    pages.push((await at.source.after({ origin, after, limit: 3 }, never)) as PublishedPage);
+    pages.push((await at.source.after({ origin, after, limit: 3 }, never)) as RowPage);
   expect(pages.length).toBeGreaterThan(2);
   const old = at.shown();
   for (const page of pages.slice(0, -1)) file.put(page);
@@ -290,7 +282,7 @@ test('rows that do not fit the tables of the copy change nothing: their names ne
   await using at = await stage(1);
   await at.follow();
   const before = at.shown();
-  using file = openFollowed(at.copy);
+  using file = new FollowedFile(at.copy);
   const { origin, number, schema_version } = file.standing();
   const page = { origin, number: number + 1, whole: true, schema_version, published_at: 1 };
   const tags = { table: 'product_tags', columns: ['product_id', 'tag_id', 'position'], key: ['product_id', 'tag_id'] };

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/clock.ts';
+import { DaemonRows } from '../../src/follow/daemon-rows.ts';
 import { follow } from '../../src/follow/follower.ts';
-import { daemonSource, type RowSource, SourceAway } from '../../src/follow/source.ts';
+import { type RowSource, SourceAway } from '../../src/follow/source.ts';
 import { canary } from '../fakes/canary.ts';
 import { testLog } from '../fakes/test-log.ts';
 import type { Instance } from './stage.ts';
@@ -15,7 +16,7 @@ export interface Following {
 }
 
 export function following(instances: readonly Instance[], path: string): Following {
-  const sources = instances.map(({ admin }) => daemonSource(admin, { reveal: () => canary.admin }));
+  const sources = instances.map(({ admin }) => new DaemonRows(admin, { reveal: () => canary.admin }));
   let turn = 0;
   const ask = async <Result>(asking: (source: RowSource) => Promise<Result>): Promise<Result> => {
     try {

@@ -4,10 +4,10 @@ import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { instant, systemClock } from '../../src/clock.ts';
 import { connectPostgres, type Postgres } from '../../src/database/connect.ts';
-import { type Publication, publicationOf } from '../../src/database/publication.ts';
-import { databaseSource } from '../../src/follow/database-source.ts';
+import { Publication } from '../../src/database/publication.ts';
+import { PublishedRows } from '../../src/follow/published-rows.ts';
 import { openInbox } from '../../src/inbox/inbox.ts';
-import { publishedMirror } from '../../src/instance/published.ts';
+import { PublishedMirror } from '../../src/instance/published.ts';
 import { ChangeFeed, type FeedPage } from '../../src/mirror/changes/changes.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
@@ -56,8 +56,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
   /** Leads with what is published, as an instance does that has just won. */
   async function lead(name: string): Promise<Leading> {
     const { path } = optionsOf(name);
-    await using published = await follower(name);
-    const begun = await published.goOn(new AbortController().signal);
+    const begun = await follower(name).goOn(new AbortController().signal);
     const inbox = openInbox(join(directory, schema, `${name}.inbox.db`), {
       master: null,
       now: instant(0),
@@ -68,7 +67,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     const again = openInbox(inbox.path, { master: null, now: instant(0) });
     const mirror = openMirror({ ...optionsOf(name), feed: again.feed, publish_rows: 'all' });
     again.feed.opened(path);
-    const publication = publicationOf({
+    const publication = new Publication({
       postgres: database,
       schema,
       mirror_path: path,
@@ -97,10 +96,9 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
   }
 
   const follower = (name: string) =>
-    publishedMirror({
+    new PublishedMirror({
       path: optionsOf(name).path,
-      url: server.url,
-      schema,
+      source: new PublishedRows(database, schema, 'all'),
       clock: systemClock,
       log: testLog('silent').log,
     });
@@ -108,8 +106,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
   /** Stands by until the mirror is equal to what is published. */
   async function standBy(name: string): Promise<void> {
     const equal = new AbortController();
-    await using mirror = await follower(name);
-    await mirror.follow(equal.signal, () => equal.abort());
+    await follower(name).follow(equal.signal, () => equal.abort());
   }
 
   function read(name: string, after = 0, feed: string | null = null): FeedPage {
@@ -219,8 +216,7 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
       INSERT INTO _row (state, source, keys, n) VALUES (2, '_offer', '[["product"]]', 1), (2, '_mirror', '[[1]]', 1);
       UPDATE _published SET state = 2`);
     const tables = async (rows: 'shown' | 'all') => {
-      await using source = await databaseSource({ from: server.url, schema, password: null, rows });
-      const page = await source.after({ origin: 'a 1', after: 1, limit: 1 }, new AbortController().signal);
+      const page = await new PublishedRows(database, schema, rows).after({ origin: 'a 1', after: 1, limit: 1 });
       return page === 'begun-anew' ? page : page.tables.map(({ table }) => table);
     };
     expect(await tables('shown')).toEqual(['_mirror']);
@@ -231,12 +227,12 @@ describe('what several instances tell', needs('postgres', 'time'), () => {
     using a = await lead('a');
     await a.publish();
     await database.query('ALTER TABLE _product ADD COLUMN "title); DROP TABLE _mirror; --" text');
-    await using source = await databaseSource({ from: server.url, schema, password: null });
-    const copy = source.copy(join(directory, 'copy.db'), new AbortController().signal);
+    const source = new PublishedRows(database, schema);
+    const copy = source.copy(join(directory, 'copy.db'));
     await expect(copy).rejects.toMatchObject({ code: 'another-version', exitCode: 78 });
     await database.query('ALTER TABLE _product DROP COLUMN "title); DROP TABLE _mirror; --"');
     await database.query('CREATE TABLE "x""; DROP TABLE _mirror; --" (id int PRIMARY KEY)');
-    await source.copy(join(directory, 'other.db'), new AbortController().signal);
+    await source.copy(join(directory, 'other.db'));
     expect(await source.published()).not.toBeNull();
   });
 });

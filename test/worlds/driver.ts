@@ -5,12 +5,10 @@ import Database from 'better-sqlite3';
 import { limitOf } from '../../src/domain/evidence/claims.ts';
 import { isOpen } from '../../src/domain/evidence/hold.ts';
 import { follow } from '../../src/follow/follower.ts';
-import type { RowSource } from '../../src/follow/source.ts';
-import { RowPages } from '../../src/mirror/rows/pages.ts';
 import { sequence } from '../../src/sandbox/random.ts';
 import { writeTroubleOf } from '../../src/sqlite/fault.ts';
-import { publishCopy } from '../../src/sqlite/published-copy.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
+import { fileRows } from '../fakes/file-rows.ts';
 import { inspectFiles } from '../fakes/image-harness.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { testLog } from '../fakes/test-log.ts';
@@ -292,7 +290,7 @@ class Driver implements Disposable {
     const { clock } = this.#world.harness;
     const ending = new AbortController();
     const once = { ...clock, sleep: async () => ending.abort() };
-    const source = sourceOf(this.#path, clock.now);
+    const source = fileRows(this.#path, clock.now);
     await follow(
       { source, path: this.#copy, every: 250, clock: once, log: testLog('silent').log, own: 1 },
       ending.signal,
@@ -441,27 +439,6 @@ class Driver implements Disposable {
 /** Whether a file is there, and is what its name says. */
 function isWhole(path: string): boolean {
   return existsSync(path) && basename(path).startsWith(hash('sha256', readFileSync(path)));
-}
-
-/** A daemon's rows without a network between. */
-function sourceOf(path: string, now: () => number): RowSource {
-  return {
-    after: async (question) => {
-      const db = new Database(path, { readonly: true });
-      try {
-        return { ...new RowPages(db).after(question), published_at: now() };
-      } catch (error) {
-        if ((error as { code?: string }).code === 'rows-begun-anew') return 'begun-anew';
-        throw error;
-      } finally {
-        db.close();
-      }
-    },
-    copy: async (to) => {
-      publishCopy(path, to, `${to}.made`, { mode: 0o600 });
-      return now();
-    },
-  };
 }
 
 const comparedViews = [

@@ -1,6 +1,5 @@
 import type { Config, LoadedConfig } from '../../config/load.ts';
 import type { SharedDeliveries } from '../../database/deliveries.ts';
-import { inGroups } from '../../database/in-groups.ts';
 import type { Leadership } from '../../database/lease.ts';
 import type { PublishedState } from '../../database/schema.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
@@ -44,26 +43,53 @@ export function noReplay(): CataloguedError {
 /** Deliveries that are stored in one statement. Each is in memory until then. */
 const storedTogether = 200;
 
+interface Waiting {
+  readonly delivery: Received;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /**
  * Keeps deliveries in the database, for all instances. Each is durable there before it is answered. Logs the beginning and
  * the end of failures.
  */
 export class SharedDesk implements Desk {
-  readonly keep: (delivery: Received) => Promise<void>;
+  readonly #deliveries: SharedDeliveries;
+  readonly #log: Logger;
+  /** What comes while one group is stored makes up the next: a flood takes as many round trips as it lasts. */
+  readonly #waiting: Waiting[] = [];
+  #isStoring = false;
   #failing = false;
 
   constructor(deliveries: SharedDeliveries, log: Logger) {
-    this.keep = inGroups(async (received) => {
+    this.#deliveries = deliveries;
+    this.#log = log;
+  }
+
+  keep(delivery: Received): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#waiting.push({ delivery, resolve, reject });
+    if (!this.#isStoring) void this.#store();
+    return promise;
+  }
+
+  async #store(): Promise<void> {
+    this.#isStoring = true;
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, storedTogether);
       try {
-        await deliveries.store(received);
-        if (this.#failing) log.info('deliveries are stored again');
+        await this.#deliveries.store(group.map(({ delivery }) => delivery));
+        if (this.#failing) this.#log.info('deliveries are stored again');
         this.#failing = false;
+        for (const { resolve } of group) resolve();
       } catch (error) {
-        if (!this.#failing) log.error({ err: error }, 'the database does not take deliveries: they are answered 503');
+        if (!this.#failing)
+          this.#log.error({ err: error }, 'the database does not take deliveries: they are answered 503');
         this.#failing = true;
-        throw error;
+        for (const { reject } of group) reject(error);
       }
-    }, storedTogether);
+    }
+    this.#isStoring = false;
   }
 }
 

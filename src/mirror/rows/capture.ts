@@ -152,6 +152,18 @@ export function captureRows(db: Database, { publish, another, newOrigin }: Captu
   replace.immediate();
 }
 
+/** Gives the rows of a copy the numbers of another source: whoever begins to follow with it goes on there. */
+export function renumberRows(copy: Database, origin: string, number: number): void {
+  copy
+    .prepare(
+      `INSERT OR REPLACE INTO _row_feed (row_feed_id, origin, floor, publish, schema_version)
+       SELECT 1, ?, 0, 'shown', user_version FROM pragma_user_version`,
+    )
+    .run(origin);
+  copy.exec("DELETE FROM sqlite_sequence WHERE name = '_row'");
+  copy.prepare("INSERT INTO sqlite_sequence (name, seq) VALUES ('_row', ?)").run(number);
+}
+
 /** The last number given out, also after all are forgotten. */
 export const newestNumber = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = '_row'), 0)";
 

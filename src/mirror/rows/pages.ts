@@ -32,12 +32,9 @@ export interface RowPage {
    */
   readonly whole: boolean;
   readonly schema_version: number;
-  readonly tables: readonly TableRows[];
-}
-
-/** A page with the instant, by the daemon's clock, at which it was read. */
-export interface PublishedPage extends RowPage {
+  /** Epoch milliseconds by the daemon's clock: the rows are as in the mirror then, or newer. */
   readonly published_at: number;
+  readonly tables: readonly TableRows[];
 }
 
 export interface RowQuestion {
@@ -46,14 +43,8 @@ export interface RowQuestion {
   readonly limit: number;
 }
 
-/** Keys of rows that have changed, as JSON, by their tables. */
-export interface NotedKeys {
-  readonly keys: ReadonlyMap<PublishedTable, readonly string[]>;
-  /** As of a page, and up to which number. */
-  readonly whole: boolean;
-  readonly number: number;
-  readonly schema_version: number;
-}
+/** The numbers of a question are of another origin, are forgotten, or were never given out: a follower needs a new copy. */
+export type BegunAnew = 'begun-anew';
 
 /** Pages of the rows that `captureRows` has noted, for a reader's connection. All of a page is of one state of the file. */
 export class RowPages {
@@ -73,45 +64,26 @@ export class RowPages {
     this.#newest = db.prepare<[], number>(`SELECT ${newestNumber}`).pluck();
   }
 
-  /**
-   * Throws `rows-not-published`, and `rows-begun-anew` where the numbers are of another origin, are forgotten, or were
-   * never given out: a follower starts with a new copy.
-   */
-  after(question: RowQuestion): RowPage {
-    return this.#snapshot(() => {
-      const { keys, ...found } = this.keysAfter(question);
-      const tables = [...keys].map(([table, of]) =>
+  /** Throws `rows-not-published`. `published_at`: an instant before the call. */
+  after({ origin, after, limit }: RowQuestion, published_at: number): RowPage | BegunAnew {
+    const read = this.#db.transaction(() => {
+      const found = this.#feed.get();
+      if (found === undefined) throw notPublished();
+      if (origin !== found.origin || after < found.floor || after > found.newest) return 'begun-anew';
+      const { schema_version } = found;
+      const noted = this.#keys.all(after, limit);
+      const whole = noted.length < limit;
+      const number = whole ? found.newest : (noted.at(-1)?.number ?? after);
+      const tables = [...Map.groupBy(noted, ({ source }) => source)].map(([table, of]) =>
         rowsOf(
           this.#db,
           table,
-          of.map((key) => JSON.parse(key) as Cell[]),
+          of.map(({ key }) => JSON.parse(key) as Cell[]),
         ),
       );
-      return { origin: question.origin, ...found, tables };
+      return { origin, number, whole, schema_version, published_at, tables };
     });
-  }
-
-  /** Returns the keys that a page has, instead of the rows. Throws as `after` does. */
-  keysAfter({ origin, after, limit }: RowQuestion): NotedKeys {
-    return this.#snapshot(() => {
-      const found = this.#feed.get();
-      if (found === undefined) throw notPublished();
-      if (origin !== found.origin || after < found.floor || after > found.newest) throw begunAnew();
-      const rows = this.#keys.all(after, limit);
-      const bySource = Map.groupBy(rows, ({ source }) => source);
-      const whole = rows.length < limit;
-      return {
-        keys: new Map([...bySource].map(([source, of]) => [source, of.map(({ key }) => key)])),
-        whole,
-        number: whole ? found.newest : (rows.at(-1)?.number ?? after),
-        schema_version: found.schema_version,
-      };
-    });
-  }
-
-  /** Returns whether the numbers of a question are this file's. */
-  knows({ origin }: RowQuestion): boolean {
-    return this.#feed.get()?.origin === origin;
+    return read();
   }
 
   /** The last number given out. */
@@ -122,10 +94,6 @@ export class RowPages {
   /** Throws `rows-not-published` where none are. */
   refuseUnpublished(): void {
     if (this.#feed.get() === undefined) throw notPublished();
-  }
-
-  #snapshot<Result>(read: () => Result): Result {
-    return this.#db.transaction(read)();
   }
 }
 
@@ -150,12 +118,5 @@ function notPublished(): CataloguedError {
   return new CataloguedError('rows-not-published', 'this daemon publishes no rows', {
     exitCode: exitCodes.configuration,
     hint: 'set rows.publish: true in its configuration, and reload it',
-  });
-}
-
-export function begunAnew(): CataloguedError {
-  return new CataloguedError('rows-begun-anew', 'these rows are forgotten, or of another file', {
-    exitCode: exitCodes.data,
-    hint: 'begin with a new copy: GET /v1/rows/copy',
   });
 }

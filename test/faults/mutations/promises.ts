@@ -282,7 +282,7 @@ const kept: readonly Kept[] = [
     row: 'Search finds what visible products say',
     tests: ['domain/search', 'storefront/exact', 'storefront/search', 'storefront/words', 'storefront/places'],
     lines: {
-      exactSql: { "sellable && 'p.sellable = 1'": "sellable && 'p.sellable = 0'" },
+      filterSql: { 'form.sellable && ': 'false && ' },
       halfWidth: { '/ Math.cos(latitude * radians)) / radians + 1e-9': ') / radians + 1e-9' },
       joined: { 'if (word.length > 3 || /^\\d+$/.test(word)) yield': 'if (word.length > 30) yield' },
     },
@@ -291,10 +291,10 @@ const kept: readonly Kept[] = [
     row: 'The reader survives an upgrade',
     tests: ['storefront/reader', 'storefront/plans'],
     lines: {
-      'OpenMirror.#look': {
+      'Connection.#look': {
         'if (file !== null && file !== this.#opened.file) this.#reopen();': 'if (file === null) this.#reopen();',
       },
-      'OpenMirror.#attempt': {
+      'Connection.#attempt': {
         'if (this.#isWithin || !isPassing(causeOf(error)))': 'if (this.#isWithin || isPassing(causeOf(error)))',
       },
       boxes: {
@@ -482,11 +482,11 @@ const kept: readonly Kept[] = [
     row: 'A copy on another host that follows the mirror',
     tests: ['follow/follow', 'follow/command'],
     lines: {
-      fits: { 'standsIn(db, { table, columns, key }) &&': '' },
-      daemonSource: { 'if (!Number.isSafeInteger(published_at)) throw notOurs(from);': '' },
-      followedFile: {
-        "if (whole) db.exec('COMMIT');": "db.exec('COMMIT');",
-        'writerOf(rows).drop(key);': 'rows.gone.includes(key);',
+      tableWriter: { 'if (!isPublished(table) ||': 'if (' },
+      'DaemonRows.copy': { 'if (!Number.isSafeInteger(published_at)) throw notOurs(this.#from);': '' },
+      'FollowedFile.put': {
+        "if (whole) this.#db.exec('COMMIT');": "this.#db.exec('COMMIT');",
+        'writer.drop(key);': 'gone.includes(key);',
       },
       RowPages: { 'after < found.floor ||': '' },
     },
@@ -495,13 +495,15 @@ const kept: readonly Kept[] = [
     row: 'PostgreSQL shows what the mirror shows',
     tests: ['database/publication', 'database/states', 'database/beside-readers'],
     lines: {
-      putPages: {
+      'Publication.#putPages': {
         'if (table.gone.length > 0) rows += await dropRows(': 'if (table.gone.length > 9) rows += await dropRows(',
       },
-      publishChanges: { 'const state = rows > 0 ? from.state + 1 : from.state;': 'const state = from.state;' },
-      copyTable: {
-        'if (batch.length === batchRows) await send();\n  }\n  await send();':
-          'if (batch.length === batchRows) await send();\n  }',
+      'Publication.#publishChanges': {
+        'const state = rows > 0 ? from.state + 1 : from.state;': 'const state = from.state;',
+      },
+      'Publication.#copyTable': {
+        'if (batch.length === batchRows) await send();\n    }\n    await send();':
+          'if (batch.length === batchRows) await send();\n    }',
       },
     },
   },

@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { systemClock } from '../../../src/clock.ts';
 import { addDays, venueToday } from '../../../src/domain/time/venue.ts';
+import { DaemonRows } from '../../../src/follow/daemon-rows.ts';
 import { follow } from '../../../src/follow/follower.ts';
-import { daemonSource, type RowSource } from '../../../src/follow/source.ts';
-import type { PublishedPage } from '../../../src/mirror/rows/pages.ts';
+import type { RowSource } from '../../../src/follow/source.ts';
+import type { RowPage } from '../../../src/mirror/rows/pages.ts';
 import { numberAnswers } from '../../fakes/numbered-service.ts';
 import { testLog } from '../../fakes/test-log.ts';
 import { type FollowStage, followStage, watchLag } from './follow-stage.ts';
@@ -88,7 +89,7 @@ export async function besideHastyFollower({ reads, ...options }: ReadersOptions 
   const ending = new AbortController();
   const following = follow(
     {
-      source: rowByRow(daemonSource(stage.from, null)),
+      source: rowByRow(new DaemonRows(stage.from, null)),
       path: stage.copy,
       every: 1,
       clock: systemClock,
@@ -111,9 +112,9 @@ export async function besideHastyFollower({ reads, ...options }: ReadersOptions 
 
 /** Each row as if it was a whole state. */
 function rowByRow(source: RowSource): RowSource {
-  let queue: PublishedPage[] = [];
+  let queue: RowPage[] = [];
   return {
-    copy: source.copy,
+    copy: (path, signal) => source.copy(path, signal),
     after: async (question, signal) => {
       const next = queue.shift();
       if (next !== undefined) return next;
