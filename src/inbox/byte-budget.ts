@@ -1,5 +1,5 @@
 import type { Database } from '../sqlite/database-file.ts';
-import { type Bound, type Prepared, Store, sql, type Writes, writesTo } from '../sqlite/statements.ts';
+import { type Bound, type PreparedStatement, Store, sql, type Writes, writesTo } from '../sqlite/statements.ts';
 import { query } from './tables.ts';
 
 /**
@@ -57,7 +57,11 @@ export class ByteBudget extends Store<Writes> {
   }
 
   /** Removes the oldest until the budget is met or none is left. Returns the number removed. */
-  #takeAway(oldest: Prepared<Nothing, number[]>, away: Prepared<Oldest, number>, budget: number): number {
+  #takeAway(
+    oldest: PreparedStatement<Nothing, number[]>,
+    away: PreparedStatement<Oldest, number>,
+    budget: number,
+  ): number {
     let count = 0;
     for (;;) {
       const found = oldest();

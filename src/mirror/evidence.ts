@@ -10,7 +10,7 @@ import type { Dates } from '../domain/time/venue.ts';
 import {
   type Bound,
   type ExpressionBuilder,
-  type Prepared,
+  type PreparedStatement,
   type Reads,
   Store,
   sql,
@@ -231,7 +231,7 @@ class ShowingRecords extends Store<Reads> {
   readonly #dates = this.db.value(ofWindows('availability', null));
   readonly #variants = this.db.value(ofWindows('variants', null));
   readonly #checkout = this.db.value(ofWindows('checkout_information', null));
-  readonly #of: Readonly<Record<Subject, readonly Prepared<Counted, number | null>[]>> = {
+  readonly #of: Readonly<Record<Subject, readonly PreparedStatement<Counted, number | null>[]>> = {
     products: [this.#products],
     'sale-status': [this.#enabled],
     'near-dates': [this.#near],

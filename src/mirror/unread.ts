@@ -5,7 +5,7 @@ import type { Resource } from '../domain/schedule/resources.ts';
 import {
   type Bound,
   type ExpressionBuilder,
-  type Prepared,
+  type PreparedStatement,
   type Reads,
   Store,
   sql,
@@ -44,7 +44,7 @@ export class UnreadReads<Db extends Reads = Reads> extends Store<Db> {
       .where('member', '=', member)
       .where((of) => of.or([of('kept', '=', 1), of('first_at', '>=', since)])),
   );
-  readonly #rows: Readonly<Partial<Record<Resource, Prepared<object, number | null>>>> = {
+  readonly #rows: Readonly<Partial<Record<Resource, PreparedStatement<object, number | null>>>> = {
     products: this.db.value(() =>
       query
         .selectFrom('_product')

@@ -83,27 +83,31 @@ type None = Record<never, never>;
 type Query<Row> = Compilable<Row> | RawBuilder<Row>;
 
 /** A prepared statement, called with the values that it is bound to, if any. `undefined` is no value to bind: it throws. */
-export type Prepared<Values extends object, Result> = (...values: keyof Values extends never ? [] : [Values]) => Result;
+export type PreparedStatement<Values extends object, Result> = (
+  ...values: keyof Values extends never ? [] : [Values]
+) => Result;
 
 /** A connection that statements which read are prepared on. Table and view, column and row are checked by the compiler. */
 export interface Reads {
-  rows<Values extends object = None, Row = never>(build: (bound: Bound<Values>) => Query<Row>): Prepared<Values, Row[]>;
+  rows<Values extends object = None, Row = never>(
+    build: (bound: Bound<Values>) => Query<Row>,
+  ): PreparedStatement<Values, Row[]>;
   /** The first row; null: there is none. */
   row<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, Row | null>;
+  ): PreparedStatement<Values, Row | null>;
   /** One row after the other: for who may have enough of them early. */
   each<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, IterableIterator<Row>>;
+  ): PreparedStatement<Values, IterableIterator<Row>>;
   /** The only column of each row. */
   values<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, Row[keyof Row][]>;
+  ): PreparedStatement<Values, Row[keyof Row][]>;
   /** The only column of the first row; null also where there is none. */
   value<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, Row[keyof Row] | null>;
+  ): PreparedStatement<Values, Row[keyof Row] | null>;
   /** All that `work` reads is of one state of the file. */
   snapshot<Result>(work: () => Result): Result;
 }
@@ -111,13 +115,17 @@ export interface Reads {
 /** One that statements which write are prepared on too. Outside a transaction they throw. */
 export interface Writes extends Reads {
   /** Returns how many rows it has changed. */
-  change<Values extends object = None>(build: (bound: Bound<Values>) => Query<unknown>): Prepared<Values, number>;
+  change<Values extends object = None>(
+    build: (bound: Bound<Values>) => Query<unknown>,
+  ): PreparedStatement<Values, number>;
   /** Returns the number of the row that it has inserted. */
-  insert<Values extends object = None>(build: (bound: Bound<Values>) => Query<unknown>): Prepared<Values, number>;
+  insert<Values extends object = None>(
+    build: (bound: Bound<Values>) => Query<unknown>,
+  ): PreparedStatement<Values, number>;
   /** Returns a column of each row that it has changed. */
   returning<Values extends object = None, Row = never>(
     build: (bound: Bound<Values>) => Query<Row>,
-  ): Prepared<Values, Row[keyof Row][]>;
+  ): PreparedStatement<Values, Row[keyof Row][]>;
   /** All or nothing; within another one, all or nothing of it. Never await inside: there is one connection. */
   transaction<Result>(work: () => Result): Result;
 }

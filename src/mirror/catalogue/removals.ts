@@ -5,7 +5,7 @@ import {
   type Bound,
   type Expression,
   listed,
-  type Prepared,
+  type PreparedStatement,
   type RawBuilder,
   sql,
   type Writes,
@@ -38,10 +38,10 @@ export interface DroppedByWalks {
 
 /** Entries that the last complete walk of a list lacks. */
 export class ListAbsences {
-  readonly #found: Prepared<WalkValues, number>;
-  readonly #missed: Prepared<WalkValues, number>;
-  readonly #missing: Prepared<{ walks: number }, number[]>;
-  readonly #drop: Prepared<{ id: number }, number>;
+  readonly #found: PreparedStatement<WalkValues, number>;
+  readonly #missed: PreparedStatement<WalkValues, number>;
+  readonly #missing: PreparedStatement<{ walks: number }, number[]>;
+  readonly #drop: PreparedStatement<{ id: number }, number>;
 
   /** `stored` selects the ids of the entries that a walk should have met. Walks that are close together count as one. */
   constructor(db: Writes, resource: ListResource, stored: (walk: BoundWalk) => Expression<{ id: number }>) {

@@ -15,7 +15,7 @@ import { fold } from '../../domain/search/words.ts';
 import type { Database } from '../../sqlite/database-file.ts';
 import {
   type Bound,
-  type Prepared,
+  type PreparedStatement,
   type RawBuilder,
   Store,
   sql,
@@ -105,7 +105,7 @@ export class SearchTable extends Store<Writes> {
     }
   }
 
-  #write(statement: Prepared<OfProduct, number>, product_id: number): void {
+  #write(statement: PreparedStatement<OfProduct, number>, product_id: number): void {
     const before = this.#entries({ product_id });
     if (statement({ product_id }) > 0) this.#words.replace(before, this.#entries({ product_id }));
   }
