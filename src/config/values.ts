@@ -29,7 +29,7 @@ export function matching(pattern: RegExp, error: string) {
 }
 
 /** Text that passes a test. */
-export function passing(fits: (value: string) => boolean, error: string) {
+function passing(fits: (value: string) => boolean, error: string) {
   return z.string({ error }).refine(fits, { error });
 }
 

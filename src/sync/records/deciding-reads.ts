@@ -162,7 +162,7 @@ export function decidesAbsence(policy: Extents, { resource, edition }: RecordKey
 }
 
 /** Returns whether so many products are missing at once that none is withdrawn. */
-export function isRemovalHeld({ mirror, policy }: Sync): boolean {
+function isRemovalHeld({ mirror, policy }: Sync): boolean {
   const hold = mirror.evidence.hold('products');
   return policy.held.less === 'hold' && hold !== null && hold.state !== 'ended';
 }
