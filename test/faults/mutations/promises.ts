@@ -723,7 +723,7 @@ const kept: readonly Kept[] = [
         "if (rotating && held?.address !== 'current') return { step: 'put', reason: 'rotation' };": '',
       },
       standingOf: { "? 'grace' : 'dropped'": "? 'dropped' : 'grace'" },
-      CallbackAddresses: { 'if (last !== undefined && last.announced_at === null) return last.epoch;': '' },
+      CallbackAddresses: { 'if (last !== null && last.announced_at === null) return last.epoch;': '' },
     },
   },
   {
