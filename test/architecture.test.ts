@@ -10,6 +10,7 @@ import {
 } from './architecture/clock-and-chance.ts';
 import { exportedTypesIn, homonyms } from './architecture/exported-types.ts';
 import { allCycles, allImports, type Import, importsIn, packageOf, sourceFiles } from './architecture/import-graph.ts';
+import { document } from './documents.ts';
 
 const src = fileURLToPath(new URL('../src/', import.meta.url));
 const files = sourceFiles(src);
@@ -133,7 +134,7 @@ const allowed: Record<string, readonly string[]> = {
     'log.ts',
     'package.ts',
   ],
-  // Looks at everything, and runs where no daemon does: it knows none.
+  // BatchReads at everything, and runs where no daemon does: it knows none.
   doctor: [
     'config',
     'domain',
@@ -407,5 +408,36 @@ describe('the architecture', () => {
     expect(
       statementsWithClock(['CREATE TRIGGER t AFTER INSERT ON u BEGIN UPDATE u SET a = random(); END;']),
     ).toHaveLength(1);
+  });
+});
+
+/** Exported names with one of the words of docs/contributing.md that its row does not list, and listed ones that are gone. */
+function unlistedWords(exporting: readonly (readonly [file: string, text: string])[]): string[] {
+  const [, rows = ''] = document('docs/contributing.md').split('## Words of the code\n');
+  const listed = new Map(
+    [...(rows.split('\n## ')[0]?.matchAll(/^\| (\w+) \| [^|]+ \| (.*) \|$/gm) ?? [])].map(
+      ([, word = '', names = '']) => [word, new Set([...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name))],
+    ),
+  );
+  listed.delete('Word');
+  const names = exporting.flatMap(([, text]) =>
+    [...text.matchAll(/^export (?:async |abstract )?(?:type|interface|const|function\*?|class) (\w+)/gm)].map(
+      ([, name = '']) => name,
+    ),
+  );
+  return [...listed].flatMap(([word, own]) => {
+    const has = names.filter((name) =>
+      new RegExp(`(?:^${word}|${word[0]?.toUpperCase()}${word.slice(1)})(?:s|es|ed|ing)?(?![a-z])`).test(name),
+    );
+    return [...new Set(has).symmetricDifference(own)].map((name) => `${word}: ${name}`);
+  });
+}
+
+describe('a word of the code', () => {
+  it('has one meaning in exported names, which docs/contributing.md lists', () => {
+    expect(unlistedWords(texts)).toEqual([]);
+    expect(unlistedWords([...texts, ['sqlite/lock.ts', 'export function isMirrorHeld() {}']])).toEqual([
+      'held: isMirrorHeld',
+    ]);
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../src/clock.ts';
-import { concludeJob } from '../src/commands/resync/wait.ts';
+import { concludeResync } from '../src/commands/resync/wait.ts';
 import { createSecret } from '../src/config/secrets.ts';
 import { probeAlone, probeThrough } from '../src/daemon/probing.ts';
 import type { ConditionCode } from '../src/domain/conditions/table.ts';
@@ -172,7 +172,7 @@ describe('a service that cannot be followed', () => {
     expect(ended?.failed).toBeGreaterThan(0);
     if (ended !== null)
       expect(() =>
-        concludeJob(
+        concludeResync(
           capturedIo(),
           ended,
           { short_lists: daemon.mirror.schedule.shortLists.all(), held: [] },

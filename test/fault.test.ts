@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import { expect, it } from 'vitest';
-import { faultOf, isDamage, isPassing, isWithoutRoom, writeTroubleOf } from '../src/sqlite/fault.ts';
+import { faultOf, isDamage, isTransient, isWithoutRoom, writeTroubleOf } from '../src/sqlite/fault.ts';
 
 const coded = (code: unknown) => Object.assign(new Error('said by SQLite'), { code });
 
@@ -35,8 +35,8 @@ it('a write waits for space and for locks, and never for a disk that does not ke
 it('only a destroyed file counts as damage, and only what another process is doing as passing', () => {
   expect(isDamage(coded('SQLITE_CORRUPT_VTAB'))).toBe(true);
   expect(isDamage(coded('SQLITE_IOERR_READ'))).toBe(false);
-  expect(isPassing(coded('SQLITE_BUSY_RECOVERY'))).toBe(true);
-  expect(isPassing(coded('SQLITE_BUSY'))).toBe(false);
+  expect(isTransient(coded('SQLITE_BUSY_RECOVERY'))).toBe(true);
+  expect(isTransient(coded('SQLITE_BUSY'))).toBe(false);
   for (const none of [null, undefined, 'SQLITE_FULL']) expect(faultOf(none)).toBeNull();
 });
 

@@ -16,7 +16,7 @@ import { guardStorefront, storefrontDescription } from './storefront.ts';
 const { request: httpRequest } = process.getBuiltinModule('node:http');
 const { request: httpsRequest } = process.getBuiltinModule('node:https');
 
-export interface PassOnOptions {
+export interface ForwardOptions {
   readonly listen: string;
   /** The token of this interface. */
   readonly token: { reveal(): string } | null;
@@ -68,8 +68,8 @@ const standby = {
  * Starts the operator's interface of an instance that stands by. It answers health checks and metrics itself, and
  * passes all other requests on to the leader.
  */
-export async function passOnAdmin(
-  { hosts, ...options }: PassOnOptions & { readonly hosts: readonly string[] },
+export async function forwardAdmin(
+  { hosts, ...options }: ForwardOptions & { readonly hosts: readonly string[] },
   ready: () => boolean,
 ): Promise<Listening> {
   const { listen, token, clock, kept, room } = options;
@@ -92,8 +92,8 @@ export async function passOnAdmin(
  * Starts the storefront interface of an instance that stands by. It passes the operations of storefronts on to the
  * leader.
  */
-export async function passOnStorefront(
-  options: PassOnOptions,
+export async function forwardStorefront(
+  options: ForwardOptions,
   browsers: Omit<StorefrontRules, 'token'> = { public_key: null, origins: [] },
 ): Promise<Listening> {
   const { listen, token, clock, kept, room } = options;
@@ -116,7 +116,7 @@ function asItCame(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
 }
 
-interface Passing extends PassOnOptions {
+interface Passing extends ForwardOptions {
   readonly patience_ms: number;
 }
 

@@ -1,6 +1,6 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { tryBackup } from './drill.ts';
-import type { BackupWork, ToldError } from './in-child.ts';
+import type { BackupWork, ReportedError } from './in-child.ts';
 import { makeBackup } from './make.ts';
 
 /*
@@ -15,7 +15,7 @@ try {
   process.exitCode = 1;
 }
 
-function toldError(error: unknown): ToldError {
+function toldError(error: unknown): ReportedError {
   if (error instanceof CataloguedError) {
     const { code, message, exitCode, hint = null } = error;
     return { code, message, exitCode, hint };

@@ -11,7 +11,7 @@ export type BackupWork =
   | { readonly drill: { readonly backup: string; readonly now: number } };
 
 /** An error as the child reports it, in one line. */
-export interface ToldError {
+export interface ReportedError {
   readonly code: string;
   readonly message: string;
   readonly exitCode: ExitCode;
@@ -42,11 +42,11 @@ async function inChild(work: BackupWork, signal: AbortSignal): Promise<unknown> 
 }
 
 /**
- * Returns the error of the child. Text that is not a `ToldError` comes from Node, or describes a process that was
+ * Returns the error of the child. Text that is not a `ReportedError` comes from Node, or describes a process that was
  * killed.
  */
 function errorOf(said: string): Error {
   if (!said.startsWith('{')) return new Error(said);
-  const { code, message, exitCode, hint } = JSON.parse(said) as ToldError;
+  const { code, message, exitCode, hint } = JSON.parse(said) as ReportedError;
   return new CataloguedError(code, message, { exitCode, ...(hint === null ? {} : { hint }) });
 }

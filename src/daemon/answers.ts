@@ -12,7 +12,7 @@ import { instant, systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { adapterCheck, serviceChecks, zoneCheck } from '../doctor/doctor.ts';
 import { conditionChecks, lastReload, secretChanges } from '../doctor/in-use.ts';
-import type { HeldCondition } from '../domain/conditions/decide.ts';
+import type { ActiveCondition } from '../domain/conditions/decide.ts';
 import type { Kind, Subject } from '../domain/evidence/claims.ts';
 import { unwritableMs } from '../domain/leadership/lease.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
@@ -38,7 +38,7 @@ import { listSubscriptions } from '../sync/subscriptions/declared.ts';
 import type { Daemon } from './context.ts';
 import type { Mirroring } from './mirroring.ts';
 import { probeThrough } from './probing.ts';
-import { encoded, KeptAnswers } from './reading/kept-answers.ts';
+import { AnswerCache, encoded } from './reading/kept-answers.ts';
 import { ReaderThread } from './reading/thread.ts';
 import { hostsOf, noReplay } from './sharing/sharing.ts';
 import { settingsOf, subscriptionAnswers } from './subscriptions.ts';
@@ -117,7 +117,7 @@ export function answersOf(
   const threadOfReads = stack.use(new ReaderThread(mirror.path, 'reads'));
   const threadOfSearches = stack.use(new ReaderThread(mirror.path, 'search'));
   // By the machine's clock, as in the threads and in any reader of the file.
-  const kept = new KeptAnswers(reader, systemClock.now);
+  const kept = new AnswerCache(reader, systemClock.now);
   const figures = stack.use(processFigures(sync.clock.now));
   // Accepts dates from as far back as the change feed reaches to the end of the mirrored dates.
   const withinReach = (date: string): string => {
@@ -267,7 +267,7 @@ function unknownJob(name: string, jobs: readonly JobRuns[]): never {
   );
 }
 
-function doesNotHold(code: string, held: readonly HeldCondition[]): never {
+function doesNotHold(code: string, held: readonly ActiveCondition[]): never {
   const named = held.map((each) => each.code).join(', ');
   throw new CataloguedError(
     'unknown-condition',

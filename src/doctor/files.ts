@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Config, LoadedConfig } from '../config/load.ts';
 import { troubleOf } from '../domain/files/files.ts';
 import { CataloguedError } from '../errors.ts';
-import { inboxSays } from '../files/pair.ts';
+import { pairRecordOf } from '../files/pair.ts';
 import { inboxFile } from '../inbox/inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { type FileKind, refuseUnusable } from '../sqlite/database-file.ts';
@@ -47,7 +47,7 @@ function mirrorLost({ path, inbox_path }: Config['mirror'], inbox: Check): Check
   const facts = {
     mirror: size === undefined ? ('missing' as const) : ('empty' as const),
     inbox: 'well' as const,
-    expects: inboxSays(inbox_path)?.expects ?? null,
+    expects: pairRecordOf(inbox_path)?.expects ?? null,
     paired: null,
     backup: false,
   };

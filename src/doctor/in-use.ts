@@ -1,6 +1,6 @@
 import type { LoadedConfig } from '../config/load.ts';
 import { type SecretName, secretSources } from '../config/secrets.ts';
-import type { HeldCondition } from '../domain/conditions/decide.ts';
+import type { ActiveCondition } from '../domain/conditions/decide.ts';
 import type { ConditionCode } from '../domain/conditions/table.ts';
 import { type Check, ok, skipped, wrong } from './check.ts';
 
@@ -48,7 +48,7 @@ const askedAgain: Readonly<Record<string, readonly ConditionCode[]>> = {
 };
 
 /** Returns a check for each condition that a running daemon shows and that none of the other checks has found. */
-export function conditionChecks(conditions: readonly HeldCondition[], others: readonly Check[]): Check[] {
+export function conditionChecks(conditions: readonly ActiveCondition[], others: readonly Check[]): Check[] {
   const wrongOnes = others.filter(({ verdict }) => verdict === 'wrong');
   const found = new Set(wrongOnes.flatMap(({ name }) => askedAgain[name] ?? []));
   return conditions

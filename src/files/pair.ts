@@ -63,7 +63,7 @@ export function findFiles({ mirror, backup }: Config, depth: Depth): FoundFiles 
   };
   const looks = { mirror: found(mirror.path, mirrorFile), inbox: found(mirror.inbox_path, inboxFile) };
   const [ours, theirs] = [
-    looks.inbox.condition === 'well' ? inboxSays(mirror.inbox_path) : null,
+    looks.inbox.condition === 'well' ? pairRecordOf(mirror.inbox_path) : null,
     looks.mirror.condition === 'well' ? pairOf(mirror.path) : null,
   ];
   const facts: PairFacts = {
@@ -160,16 +160,16 @@ function unusable(place: string, kind: typeof mirrorFile, look: Look): Error {
   return new Error(`${place} is ${look.condition}`);
 }
 
-export interface InboxSays {
+export interface PairRecord {
   readonly pair_id: string;
   readonly expects: 'none' | 'any' | 'known';
 }
 
 /** Returns the inbox's record of its pair; null if it has no row yet. */
-export function inboxSays(path: string): InboxSays | null {
+export function pairRecordOf(path: string): PairRecord | null {
   const db = openReadOnly(path);
   try {
-    return db.prepare<[], InboxSays>('SELECT pair_id, mirror_state AS expects FROM inbox').get() ?? null;
+    return db.prepare<[], PairRecord>('SELECT pair_id, mirror_state AS expects FROM inbox').get() ?? null;
   } finally {
     db.close();
   }

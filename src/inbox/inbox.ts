@@ -13,7 +13,7 @@ import { ConditionPeriods } from './conditions.ts';
 import { Deliveries } from './deliveries.ts';
 import { DeliveryReads } from './delivery-reads.ts';
 import { diskInode, FeedLedger, type InodeOf } from './feed-ledger.ts';
-import { ToldOrders } from './orders.ts';
+import { ReportedOrders } from './orders.ts';
 import { Searches, SearchReads } from './searches.ts';
 import { type InboxTables, inboxInstants, query } from './tables.ts';
 
@@ -63,7 +63,7 @@ export class Inbox extends Store<Writes> implements Disposable {
     query.updateTable('inbox').set({ stopped_at: at }),
   );
   readonly #touch = this.db.change(() => query.updateTable('inbox').set(({ ref }) => ({ pair_id: ref('pair_id') })));
-  readonly orders = new ToldOrders(this.db);
+  readonly orders = new ReportedOrders(this.db);
   readonly conditions = new ConditionPeriods(this.db);
   readonly searches = new Searches(this.db);
   readonly machineClock = new MachineClockTable(this.db);

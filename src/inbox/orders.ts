@@ -3,7 +3,7 @@ import { type Bound, pick, Store, type Writes } from '../sqlite/statements.ts';
 import { type InboxTables, query } from './tables.ts';
 
 /** A reported order as the inbox stores it: hashes that identify it, and none of its contents. */
-export type ToldOrder = Readonly<Omit<InboxTables['told_order'], 'order_number'>>;
+export type ReportedOrder = Readonly<Omit<InboxTables['told_order'], 'order_number'>>;
 
 const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as const;
 
@@ -13,7 +13,7 @@ const columns = ['order_number', 'id_sha256', 'contents_sha256', 'told_at'] as c
  * kill comes between the two, or the mirror is restored from an older copy, the number here is above the mirror's: the
  * order counts as never reported.
  */
-export class ToldOrders extends Store<Writes> {
+export class ReportedOrders extends Store<Writes> {
   readonly #find = this.db.value(({ id_sha256, counted }: Bound<{ id_sha256: string; counted: number }>) =>
     query
       .selectFrom('told_order')
@@ -37,7 +37,7 @@ export class ToldOrders extends Store<Writes> {
   }
 
   /** Records an order. Returns its number. */
-  note(order: ToldOrder, counted: number): number {
+  note(order: ReportedOrder, counted: number): number {
     const order_number = counted + 1;
     this.db.transaction(() => {
       this.#forget({ counted });

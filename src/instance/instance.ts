@@ -13,7 +13,7 @@ import { isAway } from '../database/errors.ts';
 import { fingerprintOf, joinInstances } from '../database/instances.ts';
 import { type Leader, type Leadership, Lease } from '../database/lease.ts';
 import { leaseTimes, unwritableMs } from '../domain/leadership/lease.ts';
-import { inboxSays } from '../files/pair.ts';
+import { pairRecordOf } from '../files/pair.ts';
 import { PublishedRows } from '../follow/published-rows.ts';
 import { SourceAway } from '../follow/source.ts';
 import { openInbox } from '../inbox/inbox.ts';
@@ -84,7 +84,7 @@ async function startOneOfSeveral(machine: Machine, loaded: LoadedConfig, options
   const state: State = { standby: null, daemon: null, told: null };
   const turns: Turns = {
     ...shared,
-    machine: { ...machine, locks: alreadyHeld, network: { ...machine.network, listen: kept } },
+    machine: { ...machine, locks: alreadyLocked, network: { ...machine.network, listen: kept } },
     loaded,
     options,
     kept,
@@ -265,7 +265,7 @@ interface State {
   told: ReturnType<Running['trouble']>;
 }
 
-const alreadyHeld = () => ({ [Symbol.dispose]: () => undefined });
+const alreadyLocked = () => ({ [Symbol.dispose]: () => undefined });
 
 function unlessAway(error: unknown): null {
   if (isAway(error)) return null;
@@ -277,7 +277,7 @@ function joining({ config, secrets }: LoadedConfig, database: Postgres, newPair:
   const key_fingerprint = fingerprintOf(secrets.api_key?.reveal() ?? '');
   return async () => {
     const { inbox_path, path } = config.mirror;
-    const known = existsSync(inbox_path) ? (inboxSays(inbox_path)?.pair_id ?? null) : null;
+    const known = existsSync(inbox_path) ? (pairRecordOf(inbox_path)?.pair_id ?? null) : null;
     const pair_id = await joinInstances(database, config.database.schema, {
       pair_id: known ?? newPair(),
       key_fingerprint,

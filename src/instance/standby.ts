@@ -1,5 +1,5 @@
 import type { InterfaceRoom } from '../admin/listening.ts';
-import { passOnAdmin, passOnStorefront } from '../admin/pass-on.ts';
+import { forwardAdmin, forwardStorefront } from '../admin/pass-on.ts';
 import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { Crowding } from '../daemon/crowding.ts';
@@ -58,7 +58,7 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
   const door = { leader, clock, signal, kept };
   const { admin, storefront } = config;
   const adminDoor = stack.use(
-    await passOnAdmin(
+    await forwardAdmin(
       {
         ...door,
         room: crowding.of('admin'),
@@ -73,7 +73,7 @@ export async function startStandby(options: StandbyOptions): Promise<Standby> {
     storefront.listen === null
       ? null
       : stack.use(
-          await passOnStorefront(
+          await forwardStorefront(
             { ...door, room: crowding.of('storefront'), listen: storefront.listen, token: secrets.storefront_token },
             storefront,
           ),

@@ -20,7 +20,7 @@ import { GapTable, NoticeTable } from './push/notices.ts';
 import { SubscriptionTable } from './push/subscriptions.ts';
 import { RowRetention } from './rows/retention.ts';
 import { BudgetTable, InterestTable, SiblingReads, SignalTable } from './schedule/budget.ts';
-import { JobTable } from './schedule/jobs.ts';
+import { ResyncTable } from './schedule/jobs.ts';
 import { OfferTable } from './schedule/offers.ts';
 import { nextOfAll } from './schedule/record-reads.ts';
 import { RecordTable } from './schedule/records.ts';
@@ -46,7 +46,7 @@ class ScheduleTables extends Store<Writes> {
   readonly records = new RecordTable(this.db);
   readonly walks = new WalkTable(this.db);
   readonly shortLists = new ShortListTable(this.db);
-  readonly jobs = new JobTable(this.db);
+  readonly jobs = new ResyncTable(this.db);
   readonly budget = new BudgetTable(this.db);
   readonly signals = new SignalTable(this.db);
   readonly siblings = new SiblingReads(this.db);

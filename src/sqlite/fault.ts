@@ -51,7 +51,7 @@ export function isDamage(error: unknown): boolean {
  * Returns whether a read may be tried again at once: the log is being recovered, or the side files or the schema are
  * changing.
  */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
   return /^SQLITE_(READONLY_(RECOVERY|CANTINIT|CANTLOCK)|BUSY_(RECOVERY|SNAPSHOT)|CANTOPEN|SCHEMA|PROTOCOL)/.test(
     sqliteCode(error),
   );

@@ -25,7 +25,7 @@ export function acquireMirrorLock(path: string): Disposable {
 }
 
 /** Returns whether a process holds the mirror's lock; null where this user cannot tell. Takes and writes nothing. */
-export function isMirrorHeld(path: string): boolean | null {
+export function isMirrorLocked(path: string): boolean | null {
   const lock = mirrorLockPath(path);
   if (!existsSync(lock)) return false;
   try {
@@ -45,7 +45,7 @@ function mirrorLockPath(path: string): string {
   return join(dirname(path), `.${basename(path)}.lock`);
 }
 
-/** Milliseconds to wait for `isMirrorHeld` of another process, which takes less than one. */
+/** Milliseconds to wait for `isMirrorLocked` of another process, which takes less than one. */
 const readMs = 100;
 
 function held(path: string, { holds, hint }: { holds: string; hint: string }): Disposable {

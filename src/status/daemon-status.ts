@@ -1,6 +1,6 @@
 import type { BackupStatus } from '../backup/keep.ts';
 import type { Instant } from '../clock.ts';
-import type { HeldCondition } from '../domain/conditions/decide.ts';
+import type { ActiveCondition } from '../domain/conditions/decide.ts';
 import type { DatabaseFacts, InboxFacts, LiveFacts } from '../domain/conditions/facts.ts';
 import { todoOf } from '../domain/conditions/table.ts';
 import type { JobRuns } from '../domain/schedule/job-runs.ts';
@@ -78,7 +78,7 @@ export interface UnjudgedStatus extends CountedStatus, ProcessStatus {
 /** Status of a running daemon: the mirror's, and what only the daemon knows. */
 export interface DaemonStatus extends UnjudgedStatus {
   /** Conditions that hold (domain/conditions/table.ts). */
-  readonly conditions: readonly HeldCondition[];
+  readonly conditions: readonly ActiveCondition[];
 }
 
 /** Longest pause that a waiting command accepts. After a longer one it gives up with 75, and the records stay due. */

@@ -1,5 +1,5 @@
 import type { Severity } from '../domain/conditions/condition.ts';
-import { conditionsOf, type HeldCondition } from '../domain/conditions/decide.ts';
+import { type ActiveCondition, conditionsOf } from '../domain/conditions/decide.ts';
 import type { StatusFacts } from '../domain/conditions/facts.ts';
 import { type ConditionCode, conditionTable } from '../domain/conditions/table.ts';
 import { ago, counted, duration, number, printable, short, spelled } from '../format.ts';
@@ -19,7 +19,7 @@ export interface StatusVerdict {
 export type JudgedStatus = {
   readonly filled_at: number | null;
   readonly records: { readonly all: number; readonly never_fetched: number };
-  readonly conditions: readonly HeldCondition[];
+  readonly conditions: readonly ActiveCondition[];
 };
 
 /**
@@ -41,26 +41,26 @@ export function neverReadText({ all, never_fetched }: JudgedStatus['records']): 
 }
 
 /** Returns the conditions that count, errors first. */
-export function countedIn(conditions: readonly HeldCondition[]): HeldCondition[] {
+export function countedIn(conditions: readonly ActiveCondition[]): ActiveCondition[] {
   return conditions
     .filter(({ severity, acknowledged }) => severity === 'error' || acknowledged === null)
     .toSorted((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
 }
 
 /** Returns the problem, its duration and the instruction for it, without the heading. */
-export function conditionSays(condition: HeldCondition, now: number): string {
+export function conditionSays(condition: ActiveCondition, now: number): string {
   return `${problemOf(condition, now)} ${condition.todo}.${acknowledgement(condition)}`;
 }
 
 /** Returns the problem and its duration, as a sentence. */
-export function problemOf({ since, says, explains }: HeldCondition, now: number): string {
+export function problemOf({ since, says, explains }: ActiveCondition, now: number): string {
   const lasts = since === null ? '' : ` (for ${duration(now - since)})`;
   const folded = explains.length === 0 ? '' : `, hence ${explains.join(', ')}`;
   return `${says}${lasts}${folded}.`;
 }
 
 /** Returns the reason for which somebody acknowledged it, after a space; empty if nobody did. */
-export function acknowledgement({ acknowledged }: HeldCondition): string {
+export function acknowledgement({ acknowledged }: ActiveCondition): string {
   return acknowledged === null ? '' : ` Acknowledged: ${acknowledged}.`;
 }
 
@@ -68,7 +68,7 @@ export function acknowledgement({ acknowledged }: HeldCondition): string {
 export function withConditions<Status extends StatusFacts>(
   status: Status,
   now: number,
-): Status & { readonly conditions: readonly HeldCondition[] } {
+): Status & { readonly conditions: readonly ActiveCondition[] } {
   return { ...status, conditions: conditionsOf({ ...status, at: now, watched: null, tried: null }) };
 }
 

@@ -1,7 +1,7 @@
 import { CataloguedError, exitCodes } from '../errors.ts';
 import { contractVersion } from '../mirror/contract/contract.ts';
 import { developmentFile, isDevelopmentMark } from '../sqlite/development.ts';
-import { isPassing, sqliteCode } from '../sqlite/fault.ts';
+import { isTransient, sqliteCode } from '../sqlite/fault.ts';
 import { fileAt } from '../sqlite/file.ts';
 import { type BoundValues, type Engine, type EngineFile, type EngineStatement, openFile } from './engine.ts';
 import { plannedOnce } from './planned-once.ts';
@@ -128,7 +128,7 @@ export class Connection {
     try {
       return read();
     } catch (error) {
-      if (this.#isWithin || !isPassing(causeOf(error))) throw this.#failed(error);
+      if (this.#isWithin || !isTransient(causeOf(error))) throw this.#failed(error);
       if (fileAt(this.path) !== this.#opened.file) this.#reopen();
     }
     try {
@@ -197,7 +197,7 @@ function openMirror(path: string, engine: Engine | undefined): Opened {
   try {
     return opening(path, file, engine);
   } catch (error) {
-    if (!isPassing(error)) throw unreadable(path, error);
+    if (!isTransient(error)) throw unreadable(path, error);
   }
   try {
     return opening(path, file, engine);

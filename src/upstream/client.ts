@@ -30,7 +30,7 @@ import {
   type Page,
 } from './decode-product.ts';
 import type { Limiter } from './limiter.ts';
-import { membersIn, PassingMembers, passingIn } from './passing-members.ts';
+import { membersIn, VolatileMembers, volatileIn } from './passing-members.ts';
 import type { Reading } from './reading.ts';
 
 type List = Omit<ListQuestion, 'page' | 'after'>;
@@ -206,7 +206,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
         question,
         (came, asker) => decodeAvailability(asker.row(question, came, parseFast), wanted),
         // An answer without dates reads the same whatever the range: the range is part of what was said.
-        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}`, passing: ({ rest }) => passingIn(rest) },
+        { ...how, salt: `${commission ? 'c' : ''}${from}/${to}`, passing: ({ rest }) => volatileIn(rest) },
       );
       if ('bytes' in reading) received.availability += reading.bytes;
       return reading;
@@ -229,7 +229,7 @@ interface HowToRead<Value> {
 
 /** One read through the limiter: decoded, or found unchanged by its hash. `received` counts its bytes. */
 function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: number }) {
-  const members = new PassingMembers();
+  const members = new VolatileMembers();
   return async function read<Value>(
     entry: LaneEntry,
     question: ReadQuestion,

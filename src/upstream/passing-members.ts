@@ -30,7 +30,7 @@ interface Decoded {
 }
 
 /** Members of answers that change from answer to answer and feed no column. Learned by each process from scratch. */
-export class PassingMembers {
+export class VolatileMembers {
   /** Answers and products that differed in nothing but the member, by its name. */
   readonly #suspected = new Map<string, { answers: number; readonly products: Set<number> }>();
   /** Members that are suspected no more: an answer that differed in nothing else changed the mirror. */
@@ -115,7 +115,7 @@ export function leftOutIn(fingerprint: string): string[] {
 }
 
 /** Returns the names of the single values among members that feed no column. */
-export function passingIn(rest: Members): string[] {
+export function volatileIn(rest: Members): string[] {
   const single = Object.entries(rest).filter(([, value]) => typeof value !== 'object');
   const names = single.map(([name]) => name).filter((name) => nameForm.test(name));
   return names.length > mostMembers ? [] : names;

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { passOnAdmin, passOnStorefront } from '../../src/admin/pass-on.ts';
+import { forwardAdmin, forwardStorefront } from '../../src/admin/pass-on.ts';
 import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { roomFor } from '../../src/daemon/crowding.ts';
@@ -63,7 +63,7 @@ async function ask(address: string, path: string, { method = 'GET', body = '' } 
 describe('an instance that stands by', () => {
   it('passes a check on with its body, under its own key and never the shop’s, and the answer back', async () => {
     await using leader = await stranger((response) => response.writeHead(409).end('{"verdict":"gone"}'));
-    await using shop = await passOnStorefront(door(() => leader.at));
+    await using shop = await forwardStorefront(door(() => leader.at));
     expect(await ask(shop.address, '/v1/check', { method: 'POST', body: asked })).toEqual({
       status: 409,
       body: '{"verdict":"gone"}',
@@ -77,7 +77,7 @@ describe('an instance that stands by', () => {
     await using leader = await stranger((response) => response.writeHead(200, { etag: '"feed-1"' }).end('[]'));
     const [public_key, origin] = ['pk-0123456789abcdef', 'https://shop.example'];
     const browsers = { public_key, origins: [origin] };
-    await using shop = await passOnStorefront(
+    await using shop = await forwardStorefront(
       door(() => leader.at),
       browsers,
     );
@@ -95,12 +95,12 @@ describe('an instance that stands by', () => {
 
   it('refuses who has no key before anybody is asked, and what a storefront may not ask', async () => {
     await using leader = await stranger((response) => response.end('{}'));
-    await using shop = await passOnStorefront({
+    await using shop = await forwardStorefront({
       ...door(() => leader.at),
       token: createSecret('another-0123456789abc'),
     });
     expect(await ask(shop.address, '/v1/check', { method: 'POST', body: asked })).toMatchObject({ status: 401 });
-    await using own = await passOnStorefront(door(() => leader.at));
+    await using own = await forwardStorefront(door(() => leader.at));
     expect(await ask(own.address, '/v1/resync', { method: 'POST' })).toMatchObject({ status: 404 });
     expect(leader.requests).toEqual([]);
   });
@@ -108,7 +108,7 @@ describe('an instance that stands by', () => {
   it('tells nobody but the leader its key, whatever a path looks like', async () => {
     await using leader = await stranger((response) => response.end('of the leader'));
     await using other = await stranger((response) => response.end('of another'));
-    await using admin = await passOnAdmin({ ...door(() => leader.at), hosts: [] }, () => true);
+    await using admin = await forwardAdmin({ ...door(() => leader.at), hosts: [] }, () => true);
     const path = `//127.0.0.1:${other.port}/v1/status`;
     expect(await ask(admin.address, path)).toEqual({ status: 200, body: 'of the leader' });
     expect(leader.requests.map(({ url }) => url)).toEqual([path]);
@@ -120,7 +120,7 @@ describe('an instance that stands by', () => {
     await gone[Symbol.asyncDispose]();
     await using leader = await stranger((response) => response.end('of the new one'));
     let looks = 0;
-    await using shop = await passOnStorefront(door(() => (looks++ === 0 ? gone.at : leader.at)));
+    await using shop = await forwardStorefront(door(() => (looks++ === 0 ? gone.at : leader.at)));
     expect(await ask(shop.address, '/v1/check', { method: 'POST', body: asked })).toMatchObject({
       body: 'of the new one',
     });
@@ -131,7 +131,7 @@ describe('an instance that stands by', () => {
       if (method === 'GET' && leader.requests.length > 1) response.end('{"changes":[]}');
       else response.destroy();
     });
-    await using shop = await passOnStorefront(door(() => leader.at));
+    await using shop = await forwardStorefront(door(() => leader.at));
     expect(await ask(shop.address, '/v1/changes?after=0')).toMatchObject({ status: 200 });
     expect(leader.requests.length).toBe(2);
     expect(await ask(shop.address, '/v1/orders', { method: 'POST', body: '{}' })).toMatchObject({ status: 503 });

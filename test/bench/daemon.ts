@@ -134,7 +134,7 @@ async function steady({ home, usual }: Setting, daemon: RunningCli): Promise<Lin
   ];
 }
 
-/** Looks again and again until the work is done. */
+/** BatchReads again and again until the work is done. */
 async function watched(work: Promise<unknown>, look: () => void): Promise<void> {
   const timer = setInterval(look, looksEveryMs);
   await work.finally(() => clearInterval(timer));

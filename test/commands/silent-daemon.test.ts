@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { acquireMirrorLock, isMirrorHeld } from '../../src/sqlite/lock.ts';
+import { acquireMirrorLock, isMirrorLocked } from '../../src/sqlite/lock.ts';
 import { needs } from '../fakes/needs.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -133,11 +133,11 @@ describe('status', () => {
 it('asking whether a mirror is held takes no lock, and an unknown mirror is not held', async () => {
   using directory = temporaryDirectory();
   const path = join(directory.path, 'mirror.db');
-  expect(isMirrorHeld(path)).toBe(false);
+  expect(isMirrorLocked(path)).toBe(false);
   expect(existsSync(join(directory.path, '.mirror.db.lock'))).toBe(false);
   const lock = acquireMirrorLock(path);
-  expect(isMirrorHeld(path)).toBe(true);
+  expect(isMirrorLocked(path)).toBe(true);
   lock[Symbol.dispose]();
-  expect(isMirrorHeld(path)).toBe(false);
+  expect(isMirrorLocked(path)).toBe(false);
   acquireMirrorLock(path)[Symbol.dispose]();
 });

@@ -184,7 +184,7 @@ function watched(child: ChildProcess, { user: { uid, gid }, env }: Inside, log: 
   };
 }
 
-/** Looks again and again, for what is only seen from outside; throws what was seen last. */
+/** BatchReads again and again, for what is only seen from outside; throws what was seen last. */
 export async function until<Seen>(look: () => Seen, holds: (seen: Seen) => boolean): Promise<void> {
   for (let looks = 0; ; looks += 1) {
     const seen = look();

@@ -7,7 +7,7 @@ import {
   dueByWorth,
   dueForIncomingDate,
   dueNeverFetched,
-  reopeningLook,
+  reopeningReread,
 } from '../../src/domain/schedule/record.ts';
 
 const hour = 3_600_000;
@@ -107,10 +107,10 @@ describe('a product off sale', () => {
     [null, 1],
     ['2026-12-01', 9.5],
   ])('(%s) is looked at after %s days', (expected, days) => {
-    expect(reopeningLook(expected, now, 28 * day)).toEqual({ at: now + days * day, reason: 'reopening-look' });
+    expect(reopeningReread(expected, now, 28 * day)).toEqual({ at: now + days * day, reason: 'reopening-look' });
   });
 
   it('is left to its cadence where that comes first', () => {
-    expect(reopeningLook(null, now, hour)).toBe(null);
+    expect(reopeningReread(null, now, hour)).toBe(null);
   });
 });

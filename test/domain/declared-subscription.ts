@@ -1,4 +1,4 @@
-import { changeTypes, type HeldSubscription, type WantedSubscription } from '../../src/domain/push/subscription.ts';
+import { changeTypes, type ServiceSubscription, type WantedSubscription } from '../../src/domain/push/subscription.ts';
 
 export const wanted: WantedSubscription = {
   subscription_id: 'all',
@@ -8,7 +8,7 @@ export const wanted: WantedSubscription = {
   change_types: [...changeTypes],
 };
 /** What the service has where nothing differs. */
-export const right: HeldSubscription = {
+export const right: ServiceSubscription = {
   type: 'product_ids',
   entity_ids: [3, 2, 1],
   change_types: [...changeTypes].reverse(),

@@ -3,8 +3,8 @@ import { isMute } from '../../src/domain/push/mute.ts';
 import {
   awaitedMembers,
   isStillOld,
-  lookAfterNews,
   NewsBudget,
+  rereadAfterNews,
   type ShownDocument,
 } from '../../src/domain/push/news.ts';
 
@@ -21,7 +21,7 @@ const checkout = (document: ShownDocument['document']): ShownDocument => ({
 });
 
 it('an announcement that no read shows is looked for after 2 and after 12 minutes, and not again', () => {
-  const looks = [0, 2 * minute - 1, 2 * minute, 12 * minute - 1, 12 * minute].map((now) => lookAfterNews(0, now));
+  const looks = [0, 2 * minute - 1, 2 * minute, 12 * minute - 1, 12 * minute].map((now) => rereadAfterNews(0, now));
   expect(looks).toEqual([2 * minute, 2 * minute, 12 * minute, 12 * minute, null]);
 });
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { noExtraCalls } from '../../src/domain/schedule/price.ts';
 import {
   addWalkCosts,
-  afterVisitWatched,
-  afterWatchedRead,
+  afterSignalledRead,
+  afterVisitSignalled,
   bestWalkInterval,
   intervalAfterSignal,
   jumpOf,
@@ -14,7 +14,7 @@ import {
   priorSignal,
   recallOf,
   type SignalBelief,
-  type WatchedRead,
+  type SignalledRead,
 } from '../../src/domain/schedule/signal.ts';
 import { afterVisit, priorVolatility } from '../../src/domain/schedule/volatility.ts';
 import { roll } from '../../src/sandbox/random.ts';
@@ -27,13 +27,13 @@ const worth = { weight: 1, price: 0.1 * hour, floor: 5 * minute, cap: 6 * hour }
 const exact = { precision: 0.9, recall: 0.8, every: 15 * minute };
 
 /** What is believed after reads every three hours, with looks at the list in the middle of each pause. */
-function learned(reads: number, happens: (read: number) => Pick<WatchedRead, 'changed'> & { signal: boolean }) {
+function learned(reads: number, happens: (read: number) => Pick<SignalledRead, 'changed'> & { signal: boolean }) {
   let belief: SignalBelief = priorSignal;
   for (let read = 0; read < reads; read += 1) {
     const at = read * 3 * hour;
     const { changed, signal } = happens(read);
     const looks = { before_at: at - 3 * hour, at: at - hour };
-    belief = afterWatchedRead(belief, volatility, {
+    belief = afterSignalledRead(belief, volatility, {
       before_at: at - 3 * hour,
       at,
       changed,
@@ -81,7 +81,7 @@ describe('what is believed of the list as a signal', () => {
       fc.property(fc.array(read, { maxLength: 40 }), (reads) => {
         const belief = reads
           .filter(({ before_at, at }) => before_at < at)
-          .reduce((known, each) => afterWatchedRead(known, volatility, each), priorSignal);
+          .reduce((known, each) => afterSignalledRead(known, volatility, each), priorSignal);
         for (const share of [precisionOf(belief), recallOf(belief)]) {
           expect(share).toBeGreaterThanOrEqual(0);
           expect(share).toBeLessThanOrEqual(1);
@@ -125,7 +125,7 @@ describe('a record that the list says something about', () => {
     for (let at = 24 * hour; at < 28 * 24 * hour; at += 24 * hour) {
       const read = { before_at: at - 24 * hour, at, changed: true, looked_at: at - minute };
       const signal = { before_at: at - 20 * minute, at: at - minute };
-      watched = afterVisitWatched(watched, { ...read, signal }, belief, prior);
+      watched = afterVisitSignalled(watched, { ...read, signal }, belief, prior);
       blind = afterVisit(blind, 24 * hour, true, prior);
     }
     const daily = ({ shape, exposure }: typeof prior) => (shape / exposure) * 24 * hour;

@@ -4,9 +4,9 @@ import type { EpochState } from '../../src/domain/push/callback-epoch.ts';
 import {
   changeTypes,
   differences,
-  type HeldSubscription,
   isWorking,
   needsPut,
+  type ServiceSubscription,
   type WantedSubscription,
 } from '../../src/domain/push/subscription.ts';
 import { type Part, wantedParts } from '../../src/domain/push/subscription-parts.ts';
@@ -49,7 +49,7 @@ describe('the next step of a subscription', () => {
   const degraded = { ...right, status: 'degraded' };
   const cases: [
     title: string,
-    held: HeldSubscription | null,
+    held: ServiceSubscription | null,
     epochs: EpochState[],
     facts: Partial<StepFacts>,
     expected: object,
@@ -178,7 +178,7 @@ describe('the next step of a subscription', () => {
 });
 
 describe('what differs is said in words', () => {
-  const cases: [title: string, held: HeldSubscription | null, expected: string[], put: boolean][] = [
+  const cases: [title: string, held: ServiceSubscription | null, expected: string[], put: boolean][] = [
     ['nothing, whatever the order', right, [], false],
     ['a status that nobody knows is a working one', { ...right, status: 'enabled' }, [], false],
     ['nothing is there', null, ['not there'], true],

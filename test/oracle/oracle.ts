@@ -108,7 +108,7 @@ function byView<Value>(value: () => Value): Record<ComparedView, Value> {
   return Object.fromEntries(comparedViews.map((view) => [view, value()])) as Record<ComparedView, Value>;
 }
 
-/** Looks whether every resource was read, and is read as often as promised. */
+/** BatchReads whether every resource was read, and is read as often as promised. */
 function compareFill(db: Database, differ: (text: string) => void): void {
   const named = ({ resource, tier }: Row) => (tier === null ? String(resource) : `${resource} ${tier}`);
   const promises = db.prepare<[], Row>('SELECT resource, tier, met, oldest_checked_at FROM freshness').all();

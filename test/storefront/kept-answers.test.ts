@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { KeptAnswers } from '../../src/daemon/reading/kept-answers.ts';
+import { AnswerCache } from '../../src/daemon/reading/kept-answers.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const call = { name: 'search', asked: [{ text: 'golden' }] } as const;
@@ -14,7 +14,7 @@ function keptOver() {
   const reader = new Database(writer.name, { readonly: true });
   let seconds = 1000;
   let asked = 0;
-  const kept = new KeptAnswers(reader, () => 1000 * seconds + 999);
+  const kept = new AnswerCache(reader, () => 1000 * seconds + 999);
   const ask = async () => {
     asked += 1;
     const body = String(asked);

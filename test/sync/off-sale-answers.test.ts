@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contradictedLook, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
+import { contradictedReread, judgeOffSale, laterOf } from '../../src/domain/sale/off-sale.ts';
 import { CheckDesk } from '../../src/sync/checks/check.ts';
 import { runSyncCycle } from '../../src/sync/engine.ts';
 import { requestResync } from '../../src/sync/records/resync.ts';
@@ -228,11 +228,11 @@ describe('an answer of "not on sale"', () => {
     let at = 0;
     const looks: number[] = [];
     while (looks.length < 12) {
-      at = contradictedLook(0, at, 6 * hour).at;
+      at = contradictedReread(0, at, 6 * hour).at;
       looks.push(at / minute);
     }
     expect(looks.slice(0, 6)).toEqual([1, 2, 4, 8, 16, 32]);
     expect((looks[11] ?? 0) - (looks[10] ?? 0)).toBe(360);
-    expect(contradictedLook(hour, 0, 6 * hour).at).toBe(minute);
+    expect(contradictedReread(hour, 0, 6 * hour).at).toBe(minute);
   });
 });

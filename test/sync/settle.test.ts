@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
-import { contradictedLook } from '../../src/domain/sale/off-sale.ts';
+import { contradictedReread } from '../../src/domain/sale/off-sale.ts';
 import { settleStored } from '../../src/sync/records/settle.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { plannedDates } from '../mirror/planned-dates.ts';
@@ -36,7 +36,7 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
 
   it('and that contradicts the product, is asked for again within a minute, and not at once', () => {
     const { sync, now, record, sent_at } = answered();
-    const sooner = contradictedLook(sent_at, sent_at, 6 * hour);
+    const sooner = contradictedReread(sent_at, sent_at, 6 * hour);
     const read = {
       sent_at,
       called_at: now,

@@ -78,7 +78,7 @@ class Driver implements Disposable {
   readonly failures: string[] = [];
   readonly #plan: Plan;
   readonly #world: World;
-  /** Looks in the place of all who judge; null: they do. */
+  /** BatchReads in the place of all who judge; null: they do. */
   readonly #onlooker: Onlooker | null;
   readonly #stack = new DisposableStack();
   /** What the service said, and since when. */
@@ -273,7 +273,7 @@ class Driver implements Disposable {
     this.#ofCopy.look(clock.now());
   }
 
-  /** Looks at what a storefront would send to a browser now. */
+  /** BatchReads at what a storefront would send to a browser now. */
   #showFiles(): void {
     if (!existsSync(this.#path)) return;
     const { clock, daemon } = this.#world.harness;

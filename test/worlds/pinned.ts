@@ -133,7 +133,7 @@ export async function pinnedRows(seed: number, { lag = 0, forge }: PinnedOptions
   const plan = pinnedPlan(seed);
   const { setting, events } = plan;
   const middle = Math.ceil(events.length / 2);
-  using looks = new Looks();
+  using looks = new BatchReads();
   await liveBefore(
     ({ harness: { clock, daemon } }, after) => {
       const { path } = daemon.mirror;
@@ -169,7 +169,7 @@ const views = Object.entries(contract.views).map(([view, { columns }]) => {
 });
 
 /** What a reader is shown, look by look. */
-class Looks implements Disposable {
+class BatchReads implements Disposable {
   readonly lines: string[] = [];
   #open: ReturnType<typeof openMirrorWithClock> | null = null;
 

@@ -1,7 +1,7 @@
 import type { ConditionPeriod } from '../../inbox/conditions.ts';
 import type { ListedDelivery } from '../../inbox/delivery.ts';
 import type { FeedChange } from '../../mirror/changes/changes.ts';
-import type { JobState } from '../../mirror/schedule/jobs.ts';
+import type { ResyncState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 
 /** The data that the page shows in addition to the status: past events, and work in progress. */
@@ -11,7 +11,7 @@ export interface PageMemory {
   /** The history of conditions; null: the inbox cannot be read. */
   readonly conditions: ConditionMemory | null;
   /** Resyncs that are not finished, oldest first. */
-  readonly resyncs: readonly (JobState & { readonly selection: RecordSelection })[];
+  readonly resyncs: readonly (ResyncState & { readonly selection: RecordSelection })[];
   /** Changes and deliveries, both newest first. */
   readonly changes: readonly TitledChange[];
   readonly deliveries: readonly ListedDelivery[];

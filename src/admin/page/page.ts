@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { HeldCondition } from '../../domain/conditions/decide.ts';
+import type { ActiveCondition } from '../../domain/conditions/decide.ts';
 import type { JobRuns } from '../../domain/schedule/job-runs.ts';
 import { fewestAudits, outdatedText } from '../../domain/truth/estimate.ts';
 import { ago, counted, duration, number, remaining, resourceLabel } from '../../format.ts';
@@ -77,7 +77,7 @@ function problemsPart({ conditions, filled_at, records }: DaemonStatus, now: num
   return html`<p>The last of ${number(all)} records was read ${ago(last_read_at, now)}.</p>`;
 }
 
-function problem(condition: HeldCondition, now: number): Html {
+function problem(condition: ActiveCondition, now: number): Html {
   const { severity, about, todo } = condition;
   return html`<li><b>${severity === 'error' ? 'Error' : 'Warning'}</b> · ${about}: ${problemOf(condition, now)}
 <span class="todo">${todo}.${acknowledgement(condition)}</span></li>

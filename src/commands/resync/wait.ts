@@ -11,7 +11,7 @@ import { CataloguedError, exitCodes } from '../../errors.ts';
 import { writeRefusal } from '../../files/write-refusal.ts';
 import { counted, megabytes, number } from '../../format.ts';
 import { createLog } from '../../log.ts';
-import type { JobState } from '../../mirror/schedule/jobs.ts';
+import type { ResyncState } from '../../mirror/schedule/jobs.ts';
 import { givesUp, giveUpAfterMs, whyWaiting } from '../../status/daemon-status.ts';
 import { askDaemon, machineFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';
@@ -127,7 +127,7 @@ export async function waitFor(
         io.stdout.write(
           `${counted(calls, 'call')} in ${seconds.toFixed(1)} s, ${megabytes(received_bytes.all)} of JSON (${megabytes(received_bytes.availability)} of it availability), ${peak_memory_mib} MiB of memory at most.\n`,
         );
-      return concludeJob(json ? { ...io, stdout: io.stderr } : io, job, status, now);
+      return concludeResync(json ? { ...io, stdout: io.stderr } : io, job, status, now);
     }
     const products = quiet === null ? null : counted(quiet.daemon.mirror.catalogue.products.count(), 'product');
     const waits = storageSays(status.storage, now)[0] ?? whyWaiting(status.daemon, job.next_due_at, now);
@@ -140,7 +140,7 @@ export async function waitFor(
 type WalkedShortList = ToldShortList & { readonly walked_at: number };
 
 /** Says how far a job has come. */
-function doneSays({ records, left, failed }: JobState): string {
+function doneSays({ records, left, failed }: ResyncState): string {
   const failures = failed === 0 ? '' : `, ${number(failed)} of them without success`;
   return `${number(records - left)} of ${counted(records, 'record')} ${records === 1 ? 'was' : 'were'} read${failures}`;
 }
@@ -149,9 +149,9 @@ function doneSays({ records, left, failed }: JobState): string {
  * Prints that every record of a job was refreshed. If some failed, throws (69) and names all open holds, because any of
  * them may be the reason. `short_lists`: the incomplete lists. Those walked since the job was requested are named.
  */
-export function concludeJob(
+export function concludeResync(
   { stdout, stderr }: Io,
-  job: JobState,
+  job: ResyncState,
   { short_lists, held }: { readonly short_lists: readonly WalkedShortList[]; readonly held: readonly HeldClaims[] },
   now: number,
 ): void {

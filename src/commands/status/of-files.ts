@@ -6,7 +6,7 @@ import { startRefusal } from '../../files/pair.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
 import { snapshotStatus } from '../../snapshot/snapshot.ts';
-import { isMirrorHeld } from '../../sqlite/lock.ts';
+import { isMirrorLocked } from '../../sqlite/lock.ts';
 import type { PrintedStatus } from '../../status/sections.ts';
 import { withConditions } from '../../status/verdict.ts';
 
@@ -19,7 +19,7 @@ export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: In
       as_of: now,
       daemon: null,
       // A daemon whose socket was removed still holds the mirror.
-      daemon_answers: daemon === 'none' && isMirrorHeld(config.mirror.path) !== true ? null : false,
+      daemon_answers: daemon === 'none' && isMirrorLocked(config.mirror.path) !== true ? null : false,
       inbox: null,
       files: null,
       storage: null,

@@ -2,8 +2,8 @@ import { type Instant, instant } from '../../clock.ts';
 import { type MissedTarget, missedTargets } from '../../domain/conditions/ages.ts';
 import { minute, type Severity } from '../../domain/conditions/condition.ts';
 import {
+  type ActiveCondition,
   conditionsOf,
-  type HeldCondition,
   metSince,
   nextShownAt,
   noPeriods,
@@ -70,7 +70,7 @@ export class ConditionWatch {
   }
 
   /** Returns the conditions that hold according to a status. */
-  conditionsOf(status: UnjudgedStatus): HeldCondition[] {
+  conditionsOf(status: UnjudgedStatus): ActiveCondition[] {
     return conditionsOf(this.#factsOf(status), this.#periods);
   }
 
@@ -141,7 +141,7 @@ export class ConditionWatch {
   }
 
   /** Logs the conditions that have begun and ended since the last inspection, at their severity. */
-  #announce(held: readonly HeldCondition[], now: number): void {
+  #announce(held: readonly ActiveCondition[], now: number): void {
     const { clock, log } = this.#mirroring.sync;
     const holds = new Map(held.map((each) => [each.code, each]));
     for (const { code, severity, says, todo, since } of held) {
@@ -164,7 +164,7 @@ export class ConditionWatch {
   }
 
   /** Records the current conditions. A failure must not end the daemon, unless the disk has lost a write. */
-  #record(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
+  #record(held: readonly ActiveCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const { files, sync } = this.#mirroring;
     try {
       this.#write(held, ages, now);
@@ -176,7 +176,7 @@ export class ConditionWatch {
     }
   }
 
-  #write(held: readonly HeldCondition[], ages: readonly MissedTarget[], now: Instant): void {
+  #write(held: readonly ActiveCondition[], ages: readonly MissedTarget[], now: Instant): void {
     const goesOn = [...this.#recalled].map((code) => ({ code, since: null, says: '' }));
     const shown = [...held, ...goesOn, ...ages].map(({ code, since, says }) => ({
       code,

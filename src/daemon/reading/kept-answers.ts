@@ -16,7 +16,7 @@ interface Asked {
  * Keeps the answers to calls for as long as neither the mirror nor the clock changes them: equal questions of many
  * shoppers are answered once. Any commit to the mirror, by whatever program, ends all of them.
  */
-export class KeptAnswers {
+export class AnswerCache {
   readonly #versionOf: () => number;
   readonly #now: () => number;
   /** State of the mirror of which all kept answers are. */

@@ -54,7 +54,7 @@ export interface CreditChange {
 }
 
 /** A copy on disk. `shown`: its image is published. `hidden_at`: the instant since which it is not. */
-export interface KeptFile {
+export interface ImageCopy {
   readonly product_id: number;
   readonly image_key: string;
   readonly file: string;
@@ -72,7 +72,7 @@ export interface Breach {
 /** Returns the images that are shown although they must not be, and the kept files of images that must not be shown. */
 export function breachesOf(
   published: readonly (PublishedImage & ImageStanding)[],
-  files: readonly KeptFile[],
+  files: readonly ImageCopy[],
   now: number,
 ): Breach[] {
   // Equal files are kept once. A file that another image still shows may stay.

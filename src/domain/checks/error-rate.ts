@@ -37,7 +37,7 @@ const gone = new Set([
  * Returns whether a failed order proves that something was not available. Without a code, or with another code, it does
  * not.
  */
-export function saysGone(code: string | null): boolean {
+export function isGoneCode(code: string | null): boolean {
   return code !== null && gone.has(code.trim().toLowerCase());
 }
 
@@ -46,7 +46,7 @@ export function rateOrder(
   shown: OfferStanding | null,
   { outcome, code }: { readonly outcome: 'confirmed' | 'failed'; readonly code: string | null },
 ): Rating | null {
-  if (outcome === 'failed' && !saysGone(code)) return null;
+  if (outcome === 'failed' && !isGoneCode(code)) return null;
   if (shown === null || isContradicted(shown)) return 'unknown';
   if (outcome === 'confirmed') return shown.sellable ? 'right' : 'said-sold-out';
   return shown.sellable ? 'said-available' : 'right';

@@ -3,7 +3,7 @@ import type { ConditionFacts } from './facts.ts';
 import { type ConditionCode, conditionCodes, conditionTable, todoOf } from './table.ts';
 
 /** A condition that holds, as every interface shows it. */
-export interface HeldCondition {
+export interface ActiveCondition {
   readonly code: ConditionCode;
   readonly about: string;
   readonly severity: Severity;
@@ -36,7 +36,7 @@ interface Met extends FoundCondition {
 }
 
 /** Returns the conditions to show: those that have lasted long enough and are not folded into their cause. */
-export function conditionsOf(facts: ConditionFacts, periods: Periods = noPeriods): HeldCondition[] {
+export function conditionsOf(facts: ConditionFacts, periods: Periods = noPeriods): ActiveCondition[] {
   const { acknowledged } = periods;
   const lasting = allMet(facts, periods).filter((each) => shownFrom(each, periods) <= facts.at);
   const roots = rootsOf(lasting);

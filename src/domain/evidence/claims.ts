@@ -162,7 +162,7 @@ export function takesAway(said: Said, isHeld = false): boolean {
 }
 
 /** Returns whether an answer still makes a claim. */
-export function stillSays({ subject, shown, said, said_as }: Claim, now: Said, isHeld = false): boolean {
+export function stillClaims({ subject, shown, said, said_as }: Claim, now: Said, isHeld = false): boolean {
   const { kind, wave } = about(subject);
   if (wave?.by === 'value') return now.said_as === said_as;
   if (wave?.by === 'ratio') return isSome(said) && isSome(now.said) && movesBy(said, now.said) < sameWithin;
@@ -360,7 +360,7 @@ const looksAgainMs = [30 * 60_000, 3 * 3_600_000] as const;
  * Returns when to read again a record whose claim was applied at `applied_at`, after a read sent at `sent_at`. Null: at
  * its cadence.
  */
-export function lookAgainAt(subject: Subject, applied_at: number, sent_at: number): number | null {
+export function rereadAt(subject: Subject, applied_at: number, sent_at: number): number | null {
   const { kind, wave } = about(subject);
   if (kind === 'price' && wave === undefined) return null;
   return looksAgainMs.map((after) => applied_at + after).find((at) => at > sent_at) ?? null;

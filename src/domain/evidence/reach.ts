@@ -129,7 +129,7 @@ export function reachOfPath(
 }
 
 /** Returns whether an answer says that there is no such record, now or ever again. */
-export function saysGone({ kind, status }: Said): boolean {
+export function meansGone({ kind, status }: Said): boolean {
   return kind === 'refused' && (status === 404 || status === 410);
 }
 

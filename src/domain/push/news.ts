@@ -14,7 +14,7 @@ const looksAfterMs = [2 * 60_000, 12 * 60_000] as const;
 export const newsSettledMs = looksAfterMs[1];
 
 /** Returns when to read a record again that does not show an announcement; null: both looks are over. */
-export function lookAfterNews(announced_at: number, now: number): number | null {
+export function rereadAfterNews(announced_at: number, now: number): number | null {
   return looksAfterMs.map((after) => announced_at + after).find((at) => at > now) ?? null;
 }
 

@@ -1,7 +1,7 @@
 import { dayMs, hourMs, type Instant, instant } from '../../clock.ts';
 import { retryAt } from '../budget/backoff.ts';
 import { type EpochState, newestOf } from './callback-epoch.ts';
-import { type HeldSubscription, isGone, isWorking, needsPut, type WantedSubscription } from './subscription.ts';
+import { isGone, isWorking, needsPut, type ServiceSubscription, type WantedSubscription } from './subscription.ts';
 
 /*
  * Decides about one subscription: the next step with its reason, and when to try again. All of it follows from stored
@@ -43,7 +43,7 @@ export type SubscriptionStep =
 /** Returns the next step. The most urgent one comes first. */
 export function subscriptionStep(
   wanted: WantedSubscription,
-  held: HeldSubscription | null,
+  held: ServiceSubscription | null,
   epochs: readonly EpochState[],
   facts: StepFacts,
   { rotate_every, now }: { readonly rotate_every: number; readonly now: number },

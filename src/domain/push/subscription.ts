@@ -45,33 +45,39 @@ export interface SubscriptionContent {
 }
 
 /** A subscription as the service is known to have it. Null: not known from its answers or our last PUT. */
-export interface HeldSubscription extends SubscriptionContent {
+export interface ServiceSubscription extends SubscriptionContent {
   readonly status: string | null;
   /** State of the address that it calls. */
   readonly address: AddressStanding | null;
 }
 
 /** The stored facts of the service's subscription. */
-export interface HeldFacts extends Omit<HeldSubscription, 'type' | 'address'> {
+export interface ServiceSubscriptionFacts extends Omit<ServiceSubscription, 'type' | 'address'> {
   readonly held_type: string | null;
   readonly address: AddressOwner | null;
   readonly epoch: number | null;
 }
 
 /** Returns the subscription that the service is known to have; null: it was never asked. */
-export function heldOf(row: HeldFacts | null, epochs: readonly EpochState[], now: number): HeldSubscription | null {
+export function serviceSubscriptionOf(
+  row: ServiceSubscriptionFacts | null,
+  epochs: readonly EpochState[],
+  now: number,
+): ServiceSubscription | null {
   if (row === null || row.status === null) return null;
   const { held_type: type, entity_ids, change_types, status } = row;
   return { type, entity_ids, change_types, status, address: standingOf(row, epochs, now) };
 }
 
 /** Returns whether the service has none, or has ended it: only a PUT brings it back. */
-export function isGone(held: HeldSubscription | null): held is HeldSubscription & { status: 'cancelled' | 'missing' } {
+export function isGone(
+  held: ServiceSubscription | null,
+): held is ServiceSubscription & { status: 'cancelled' | 'missing' } {
   return held?.status === 'cancelled' || held?.status === 'missing';
 }
 
 /** Returns what applying a declaration would do. */
-export function actionOn(wanted: WantedSubscription, held: HeldSubscription | null): 'create' | 'update' | 'none' {
+export function actionOn(wanted: WantedSubscription, held: ServiceSubscription | null): 'create' | 'update' | 'none' {
   if (held === null || isGone(held)) return 'create';
   return needsPut(wanted, held) ? 'update' : 'none';
 }
@@ -79,7 +85,7 @@ export function actionOn(wanted: WantedSubscription, held: HeldSubscription | nu
 /**
  * Returns the differences, one phrase per field; empty if there are none. Never contains an address, only its state.
  */
-export function differences(wanted: WantedSubscription, held: HeldSubscription | null): string[] {
+export function differences(wanted: WantedSubscription, held: ServiceSubscription | null): string[] {
   if (!isThere(held)) return ['not there'];
   return [
     ...differencesInContent(wanted, held),
@@ -87,12 +93,12 @@ export function differences(wanted: WantedSubscription, held: HeldSubscription |
   ];
 }
 
-function isThere(held: HeldSubscription | null): held is HeldSubscription {
+function isThere(held: ServiceSubscription | null): held is ServiceSubscription {
   return held !== null && held.status !== 'missing';
 }
 
 /** Returns the differences that a PUT of the wanted subscription would remove. */
-function differencesInContent(wanted: WantedSubscription, held: HeldSubscription): string[] {
+function differencesInContent(wanted: WantedSubscription, held: ServiceSubscription): string[] {
   return [
     ...(held.type === wanted.type ? [] : [`type: ${held.type ?? 'not known'} instead of ${wanted.type}`]),
     ...entityDifferences(wanted.entity_ids, held.entity_ids),
@@ -105,7 +111,7 @@ function differencesInContent(wanted: WantedSubscription, held: HeldSubscription
  * Returns whether a PUT of the wanted subscription would change anything. A different status alone is a matter of
  * repair.
  */
-export function needsPut(wanted: WantedSubscription, held: HeldSubscription | null): boolean {
+export function needsPut(wanted: WantedSubscription, held: ServiceSubscription | null): boolean {
   return !isThere(held) || differencesInContent(wanted, held).length > 0;
 }
 

@@ -1,6 +1,6 @@
 import type { SaleStatus } from '../catalogue/product.ts';
 import { mostMissing } from '../evidence/claims.ts';
-import { lookAfterNews, newsSettledMs } from '../push/news.ts';
+import { newsSettledMs, rereadAfterNews } from '../push/news.ts';
 
 /*
  * Decides about announced closures: they take a product off sale at once, and reads confirm or
@@ -54,7 +54,7 @@ export function confirmAt(
   { sent_at, now }: { readonly sent_at: number; readonly now: number },
 ): number | null {
   if (confirmed_at !== null) return null;
-  return lookAfterNews(notified_at, now) ?? now + (sent_at > notified_at ? confirmApartMs : agedApartMs);
+  return rereadAfterNews(notified_at, now) ?? now + (sent_at > notified_at ? confirmApartMs : agedApartMs);
 }
 
 /** Milliseconds between two reads where a cache has an answer from before the notification. */

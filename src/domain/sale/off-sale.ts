@@ -40,7 +40,7 @@ export function laterOf(own: SaleSaid, dates: SaleSaid): SaleSaid['says'] | 'sal
  * Returns the next read of dates that have contradicted their product since `since_at`: after a minute, then at
  * doubling intervals up to the cadence.
  */
-export function contradictedLook(since_at: number, sent_at: number, cadence: number): Due {
+export function contradictedReread(since_at: number, sent_at: number, cadence: number): Due {
   return { at: instant(sent_at + waitOf(since_at, sent_at, cadence)), reason: 'sale-status-doubted' };
 }
 

@@ -1,4 +1,4 @@
-import { planReads, type Watch } from './signal.ts';
+import { type PlannedSignal, planReads } from './signal.ts';
 import { staleShare, type Volatility } from './volatility.ts';
 
 /*
@@ -15,7 +15,7 @@ export interface Priced {
   readonly cap: number;
   readonly floor: number;
   /** Signal about it; null or left out if there is none. */
-  readonly watch?: Watch | null;
+  readonly watch?: PlannedSignal | null;
 }
 
 /** Demand of a number of records at several prices, which ascend. */

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { dayMs, type Instant, instant } from '../../clock.ts';
 import type { Window } from '../catalogue/availability.ts';
 import { listResources, type ProductResource, productResources, type Resource, resources } from './resources.ts';
-import { intervalAfterSignal, planReads, type Watch } from './signal.ts';
+import { intervalAfterSignal, type PlannedSignal, planReads } from './signal.ts';
 import type { Volatility } from './volatility.ts';
 
 /* A record is the content of one request: a list (walked page by page), or one resource of one product. */
@@ -283,7 +283,7 @@ interface Worth {
    * Signal about the record, and the probability (`jump`) with which it has shown a change since the last read. Left
    * out if there is none.
    */
-  readonly signal?: { readonly watch: Watch; readonly jump: number };
+  readonly signal?: { readonly watch: PlannedSignal; readonly jump: number };
 }
 
 /** Returns when a record is due: by its cadence, or earlier, as soon as a call is worth its price. */
@@ -347,7 +347,7 @@ const lookEvery: Readonly<Record<string, number>> = { more_than_month: 7, within
  * Returns the next read of a product that is off sale: at the date named by `expected_reopening`, else every few days
  * for the longer known values, else daily. Null if the cadence comes first.
  */
-export function reopeningLook(expected_reopening: string | null, read_at: number, cadence: number): Due | null {
+export function reopeningReread(expected_reopening: string | null, read_at: number, cadence: number): Due | null {
   const named = expected_reopening === null ? Number.NaN : Date.parse(expected_reopening);
   const ahead = named - read_at;
   const every = (lookEvery[expected_reopening ?? ''] ?? 1) * dayMs;

@@ -1,4 +1,12 @@
-import { either, type Looks, precisionOf, type SignalBelief, type SignalTier, scaled, sinceRead } from './signal.ts';
+import {
+  type BatchReads,
+  either,
+  precisionOf,
+  type SignalBelief,
+  type SignalTier,
+  scaled,
+  sinceRead,
+} from './signal.ts';
 
 /*
  * Uses a change found in one record as a signal about its siblings: the same dates of other products of its venue or
@@ -35,7 +43,7 @@ const mostSure = 0.999;
 const leastOtherwise = 1e-6;
 
 /** Suspicion that a whole group has changed between two instants. */
-interface Suspicion extends Looks {
+interface Suspicion extends BatchReads {
   readonly opened_at: number;
   /** Probability that the change was shared. */
   readonly shared: number;

@@ -88,18 +88,18 @@ export function signalWorth(belief: SignalBelief): SignalWorth {
 }
 
 /** Two consecutive reads of the batch between which it changed. Instants in epoch milliseconds. */
-export interface Looks {
+export interface BatchReads {
   readonly before_at: number;
   readonly at: number;
 }
 
 /** A read of a record, with what the batch showed since the read before it. Instants in epoch milliseconds. */
-export interface WatchedRead {
+export interface SignalledRead {
   readonly before_at: number;
   readonly at: number;
   readonly changed: boolean;
   /** Newest consecutive reads of the batch that differed, since the read before it; null if none did. */
-  readonly signal: Looks | null;
+  readonly signal: BatchReads | null;
   /** Instant of the last read of the batch; null if there was none. */
   readonly looked_at: number | null;
 }
@@ -108,14 +108,14 @@ export interface WatchedRead {
  * Returns the share of the time between two reads of the batch that came after a read of the record, which had found
  * all earlier changes.
  */
-export function sinceRead({ before_at, at }: Looks, read_at: number): number {
+export function sinceRead({ before_at, at }: BatchReads, read_at: number): number {
   return at > before_at ? Math.min(1, Math.max(0, at - read_at) / (at - before_at)) : 0;
 }
 
 /**
  * Returns the probability that a change, known to have happened, is the one that the signal showed, and not another.
  */
-function attributed(belief: SignalBelief, volatility: Volatility, read: WatchedRead): number {
+function attributed(belief: SignalBelief, volatility: Volatility, read: SignalledRead): number {
   if (read.signal === null) return 0;
   const caused = precisionOf(belief) * sinceRead(read.signal, read.before_at);
   const otherwise = 1 - stillTrue(restOf(volatility, recallOf(belief)), read.at - read.before_at);
@@ -123,7 +123,7 @@ function attributed(belief: SignalBelief, volatility: Volatility, read: WatchedR
 }
 
 /** Returns the estimate of the signal after a read. `volatility` is the record's estimate before it. */
-export function afterWatchedRead(belief: SignalBelief, volatility: Volatility, read: WatchedRead): SignalBelief {
+export function afterSignalledRead(belief: SignalBelief, volatility: Volatility, read: SignalledRead): SignalBelief {
   const { signal, changed, before_at, at } = read;
   const looked_at = Math.min(read.looked_at ?? before_at, at);
   if (looked_at <= before_at || (signal === null && !changed)) return belief;
@@ -167,9 +167,9 @@ function restOf({ shape, exposure }: Volatility, recall: number): Volatility {
  * showed is one event at a known time; one that it did not show belongs to the rest. `shared`: the probability that
  * siblings showed the change.
  */
-export function afterVisitWatched(
+export function afterVisitSignalled(
   volatility: Volatility,
-  read: WatchedRead,
+  read: SignalledRead,
   belief: SignalBelief,
   prior: Volatility,
   shared = 0,
@@ -186,14 +186,14 @@ export function afterVisitWatched(
 }
 
 /** A signal, as used in plans. */
-export interface Watch {
+export interface PlannedSignal {
   readonly precision: number;
   readonly recall: number;
   /** Milliseconds between two reads of the batch. */
   readonly every: number;
 }
 
-export function watchOf(belief: SignalBelief, every: number): Watch {
+export function plannedSignalOf(belief: SignalBelief, every: number): PlannedSignal {
   return { precision: precisionOf(belief), recall: recallOf(belief), every };
 }
 
@@ -201,7 +201,7 @@ export function watchOf(belief: SignalBelief, every: number): Watch {
  * Returns the probability with which a signal shows that a record has changed since it was read; 0 if there was no
  * signal since.
  */
-export function jumpOf({ precision }: Watch, signal: Looks | null, read_at: number): number {
+export function jumpOf({ precision }: PlannedSignal, signal: BatchReads | null, read_at: number): number {
   return signal === null ? 0 : precision * sinceRead(signal, read_at);
 }
 
@@ -224,7 +224,7 @@ export interface ReadPlan {
 type Worth = Parameters<typeof worthwhileInterval>[1];
 
 /** Returns the best plan for reading a record at a price, with a signal or without. */
-export function planReads(volatility: Volatility, worth: Worth, watch: Watch | null): ReadPlan {
+export function planReads(volatility: Volatility, worth: Worth, watch: PlannedSignal | null): ReadPlan {
   const alone = worthwhileInterval(volatility, worth);
   const blind = { every: alone, mean: alone, stale: staleShare(volatility, alone), recall: 0 };
   // A record that is read more often than the batch learns nothing from it.
@@ -250,7 +250,7 @@ function mostOutdated(rest: Volatility, { mean }: ReadPlan, { weight, price }: W
  * Returns the time from the last read of a record to its next one, in milliseconds, after a signal that shows a change
  * since then with a probability of `jump`.
  */
-export function intervalAfterSignal(volatility: Volatility, worth: Worth, watch: Watch, jump: number): number {
+export function intervalAfterSignal(volatility: Volatility, worth: Worth, watch: PlannedSignal, jump: number): number {
   const plan = planReads(volatility, worth, watch);
   const rest = restOf(volatility, plan.recall);
   const still = (1 - mostOutdated(rest, plan, worth)) / (1 - Math.min(jump, 0.999));
@@ -282,7 +282,10 @@ export function noWalkCosts(cadence: number, floor: number, { shown, hidden }: S
 /** Adds records that the batch is about, with the estimate of the signal about each. */
 export function addWalkCosts(
   { intervals, costs }: WalkCosts,
-  records: readonly (Omit<Worth, 'price'> & { readonly volatility: Volatility; readonly watch: Watch | null })[],
+  records: readonly (Omit<Worth, 'price'> & {
+    readonly volatility: Volatility;
+    readonly watch: PlannedSignal | null;
+  })[],
   price: number,
 ): WalkCosts {
   const sums = [...costs];

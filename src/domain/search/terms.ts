@@ -87,7 +87,7 @@ function termBy(stem: Stem, { written, folded: whole, pair }: Word): WordTerm {
 }
 
 /** The texts of a product in a language, and the terms of that language. */
-export interface Spoken {
+export interface TextTerms {
   readonly said: SearchedText;
   readonly termOf: TermOf;
 }
@@ -96,7 +96,7 @@ export interface Spoken {
  * Returns the terms of a product, and the words that lead to them. Its names in the other languages (of the product, its
  * city and its country) are found as well, after its own.
  */
-export function indexed({ said, termOf }: Spoken, others: readonly Spoken[] = []): Indexed {
+export function indexed({ said, termOf }: TextTerms, others: readonly TextTerms[] = []): Indexed {
   const readings = new Map<string, WordReading>();
   const read = (word: string, term: string) => readings.set(`${word}\n${term}`, [word, term]);
 

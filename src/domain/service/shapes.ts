@@ -327,7 +327,7 @@ export function meanwhileOf(resource: string, noted: string): string {
 }
 
 /** Returns whether an answer without a readable value of a member is always a failed read, if an earlier one had some. */
-export function isAlwaysKept(resource: string, member: string): boolean {
+export function failsRead(resource: string, member: string): boolean {
   return declarationOf(resource, member)?.terms.isKept === true;
 }
 

@@ -2,8 +2,8 @@ import { type Instant, instant } from '../../clock.ts';
 import { imageLimitMs } from '../../domain/catalogue/image.ts';
 import type {
   CreditChange,
+  ImageCopy,
   ImageStanding,
-  KeptFile,
   PublishedImage,
   Takedown,
 } from '../../domain/catalogue/image-audit.ts';
@@ -22,7 +22,7 @@ export interface ImageFacts {
   readonly takedowns: readonly Takedown[];
   readonly credit_changes: readonly CreditChange[];
   /** Copies that the mirror knows of; whether they are there, the disk says. */
-  readonly files: readonly KeptFile[];
+  readonly files: readonly ImageCopy[];
 }
 
 /** In characters: a title is repeated with each of its images, and could be a megabyte. */
@@ -131,7 +131,7 @@ function hiddenCount(db: Reads): number {
 /** Later than any instant. */
 const never = instant(9e15);
 
-function files(db: Reads): readonly KeptFile[] {
+function files(db: Reads): readonly ImageCopy[] {
   const rows = db.rows(() =>
     query
       .selectFrom('_image_file as f')

@@ -4,7 +4,7 @@ import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import { differing } from '../../domain/changes/change.ts';
 import { type ClosureVerdict, judge } from '../../domain/sale/closure.ts';
 import { mayReplace } from '../../domain/schedule/record.ts';
-import type { Looks } from '../../domain/schedule/signal.ts';
+import type { BatchReads } from '../../domain/schedule/signal.ts';
 import { type Bound, Store, type Writes } from '../../sqlite/statements.ts';
 import { type ChangeTable, FeedingStore, type FoundBy } from '../changes/changes.ts';
 import type { ClosureTable, StoredClosure } from '../push/closures.ts';
@@ -96,7 +96,7 @@ export class ProductTables extends ProductReads<Writes> {
   }
 
   /** Records that price or sale status differ between two reads of its list entry: its dates may have changed too. */
-  signalled(product_id: number, { at, before_at }: { readonly [Name in keyof Looks]: Instant }): void {
+  signalled(product_id: number, { at, before_at }: { readonly [Name in keyof BatchReads]: Instant }): void {
     this.#signal({ product_id, signal_at: at, signal_before_at: before_at });
   }
 

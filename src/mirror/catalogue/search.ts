@@ -6,8 +6,8 @@ import {
   type Indexed,
   indexed,
   type SearchedText,
-  type Spoken,
   type TermOf,
+  type TextTerms,
   termsBy,
   type WordReading,
 } from '../../domain/search/terms.ts';
@@ -241,7 +241,7 @@ class SearchWords extends Store<Writes> {
     );
   }
 
-  #spoken({ language, ...said }: Entry): Spoken {
+  #spoken({ language, ...said }: Entry): TextTerms {
     const termOf = this.#termsOf.get(language) ?? termsBy(stemOf(language));
     this.#termsOf.set(language, termOf);
     return { said, termOf };

@@ -8,7 +8,7 @@ import { isOfKind, isRecord, type RecordSelection } from './record-reads.ts';
 import { type Planned, triggeredApartMs } from './records.ts';
 
 /** A resync that was asked for, and how far it has come. */
-export interface JobState {
+export interface ResyncState {
   readonly job_id: number;
   readonly requested_at: number;
   readonly records: number;
@@ -23,7 +23,7 @@ export interface JobState {
  * it is fetched by a call that was sent after the job was requested (records.ts), when it is given up, or when
  * another job takes it.
  */
-export class JobTable extends Store<Writes> {
+export class ResyncTable extends Store<Writes> {
   readonly #ties = new JobTies(this.db);
   readonly #all = this.db.value(countOf);
   readonly #some = this.db.value((of: Bound<KindKey & Products>) =>
@@ -88,7 +88,7 @@ export class JobTable extends Store<Writes> {
   }
 
   /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
-  unfinishedOf(selection: RecordSelection): JobState | null {
+  unfinishedOf(selection: RecordSelection): ResyncState | null {
     return this.#byScope({ scope: JSON.stringify(selection) });
   }
 
@@ -98,7 +98,7 @@ export class JobTable extends Store<Writes> {
    * resync delays neither notified reads nor those that decide about a closure. A record has one job: another open job
    * that waited for it counts it no more.
    */
-  open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): JobState {
+  open(selection: RecordSelection, at: Instant, lane: Lane, dueAt: (kind: KindKey) => Instant): ResyncState {
     const { kinds, product_ids } = selection;
     const others = this.#open().map(({ job_id }) => ({ job_id, left: this.find({ job_id })?.left ?? 0 }));
     const job_id = this.#add({ scope: JSON.stringify(selection), at });
@@ -106,7 +106,7 @@ export class JobTable extends Store<Writes> {
     for (const other of others)
       this.#growBy(other.job_id, (this.find({ job_id: other.job_id })?.left ?? 0) - other.left);
     this.#growBy(job_id, sum(tied));
-    return this.find({ job_id }) as JobState;
+    return this.find({ job_id }) as ResyncState;
   }
 
   /**
@@ -115,7 +115,7 @@ export class JobTable extends Store<Writes> {
    * held of its rows. Returns the kinds that have any.
    */
   askFailed(
-    { job_id, requested_at, failed }: JobState,
+    { job_id, requested_at, failed }: ResyncState,
     { kinds, product_ids }: RecordSelection,
     at: Instant,
     lane: Lane,
@@ -139,7 +139,7 @@ export class JobTable extends Store<Writes> {
   }
 
   /** Those that are not finished, the oldest first, and what each asked for. */
-  unfinished(): (JobState & { readonly selection: RecordSelection })[] {
+  unfinished(): (ResyncState & { readonly selection: RecordSelection })[] {
     return this.#open().flatMap(({ job_id, scope }) => {
       const job = this.find({ job_id });
       return job === null ? [] : [{ ...job, selection: JSON.parse(scope) as RecordSelection }];

@@ -1,7 +1,7 @@
 import { checkRetryMs } from '../../domain/budget/backoff.ts';
 import type { ProductEntry } from '../../domain/catalogue/product.ts';
 import type { Unanswered } from '../../domain/checks/check.ts';
-import { isAboutProduct, saysGone } from '../../domain/evidence/reach.ts';
+import { isAboutProduct, meansGone } from '../../domain/evidence/reach.ts';
 import { isGoneBy } from '../../domain/sale/absence.ts';
 import type { RecordFacts, RecordKey } from '../../domain/schedule/record.ts';
 import type { Limiter } from '../../upstream/limiter.ts';
@@ -99,7 +99,7 @@ async function judgeRefusal(lane: ReadLane, call: LiveCall, refusal: RefusedRead
   const { status } = refusal;
   // Not awaited: the shopper does not wait until the reach of the refusal is known.
   sync.refusals.judge(key, refusal, signal).catch(() => undefined);
-  if (!saysGone(refusal)) return unanswered(reasonOf(refusal));
+  if (!meansGone(refusal)) return unanswered(reasonOf(refusal));
   const certain = isGoneBy(status, mirror.catalogue.removals.one({ product_id }));
   const itself = certain ? 'unasked' : await askForItself(lane, product_id, signal);
   const isGone = certain || itself === 'missing';
@@ -136,7 +136,7 @@ async function askForItself(
   const own = hasOwnReads(policy) ? await upstream.product({ ...question, currency: currencies[0] }) : null;
   if (own?.kind === 'read') return { record: { ...record, due_reason: 'live-check' }, reading: own };
   const reading = own ?? (await upstream.checkoutInformation(question));
-  if (reading.kind !== 'refused' || !saysGone(reading)) return 'unknown';
+  if (reading.kind !== 'refused' || !meansGone(reading)) return 'unknown';
   return isAboutProduct(await sync.refusals.judge(record, reading, signal)) ? 'missing' : 'unknown';
 }
 

@@ -4,7 +4,7 @@ import type { Tier } from '../../domain/catalogue/availability.ts';
 import { tierOfDay } from '../../domain/catalogue/availability.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import { standingOf } from '../../domain/checks/check.ts';
-import { type Rating, rateOrder, saysGone } from '../../domain/checks/error-rate.ts';
+import { isGoneCode, type Rating, rateOrder } from '../../domain/checks/error-rate.ts';
 import { viewsOfTicket } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record.ts';
@@ -89,7 +89,7 @@ export function reportOrder(sync: Sync, order: OrderReport, take: (() => number)
       });
       countViews(mirror, { product_id, part }, viewsOfTicket * quantity, now);
     }
-    if (outcome === 'failed' && saysGone(code)) for (const key of records) tellOf(sync, key, now);
+    if (outcome === 'failed' && isGoneCode(code)) for (const key of records) tellOf(sync, key, now);
     return mirror.schedule.records.bringForward({ kinds: records, product_ids: [product_id] }, now, reason);
   });
   return { due, mirror: rating };

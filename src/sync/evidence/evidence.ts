@@ -13,13 +13,13 @@ import {
   type Kind,
   likenessOf,
   limitOf,
-  lookAgainAt,
   marksOf,
   mostAlike,
+  rereadAt,
   returns,
   type Said,
   type Subject,
-  stillSays,
+  stillClaims,
   subjects,
   takesAway,
   type Whole,
@@ -40,7 +40,7 @@ import { Wave } from '../../domain/evidence/wave.ts';
 import type { Due, RecordKey } from '../../domain/schedule/record.ts';
 import { dueByCadence } from '../../domain/schedule/record.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
-import { type Examples, isAlwaysKept, remarkIn } from '../../domain/service/shapes.ts';
+import { type Examples, failsRead, remarkIn } from '../../domain/service/shapes.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
 import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadFailure } from '../records/context.ts';
@@ -125,14 +125,15 @@ export class Evidence implements ClaimJudge {
     const stored = known.find((each) => each.subject === subject && each.part === key.part) ?? null;
     const gained = stored !== null && isGain(stored) ? stored : null;
     const claim = gained === null ? stored : null;
-    if (claim !== null && claim.applied_at !== null && stillSays(claim, said, isHeld)) {
+    if (claim !== null && claim.applied_at !== null && stillClaims(claim, said, isHeld)) {
       this.#evidence.note({ ...claim, last_at: sent_at });
       return { kind: 'store', next: lookAt(subject, claim.applied_at, this.#now()) };
     }
     const takes = takesAway(said, isHeld) && (claim === null || !returns(claim, said));
     if (takes && gained !== null && goesBack(gained, said)) return this.#goBack(gained, answer);
     // A claim is repeated only if the answer says the same. An answer with yet another price starts over.
-    const again = takes && claim !== null && claim.applied_at === null && stillSays(claim, said, isHeld) ? claim : null;
+    const again =
+      takes && claim !== null && claim.applied_at === null && stillClaims(claim, said, isHeld) ? claim : null;
     // A repeated answer is not counted. Once the hold is over, it claims nothing alone.
     const isPassed = about(subject).wave !== undefined && (hold === null || hold.state === 'ended');
     const repeated = isPassed ? null : alone;
@@ -249,7 +250,7 @@ export class Evidence implements ClaimJudge {
     const [lost] = rows.filter(
       ({ member, kept }) =>
         kept === 1 &&
-        ((unread.get(member)?.isAll === true && isAlwaysKept(resource, member)) ||
+        ((unread.get(member)?.isAll === true && failsRead(resource, member)) ||
           isNewSpelling({ able: this.#ableToRead(resource), claiming: table.claiming({ resource, member, since }) })),
     );
     if (lost === undefined) {
@@ -525,7 +526,7 @@ function claimed(key: ClaimKey, { shown, said, shown_as = null, said_as = null }
 }
 
 function lookAt(subject: Subject, applied_at: number, sent_at: number): Due | null {
-  const at = lookAgainAt(subject, applied_at, sent_at);
+  const at = rereadAt(subject, applied_at, sent_at);
   return at === null ? null : { at: instant(at), reason: 'taken-away' };
 }
 

@@ -3,6 +3,7 @@ import {
   type AskedRecord,
   isThere,
   judgeSubscriptionRead,
+  meansGone,
   othersOfKey,
   othersOfPath,
   type Reach,
@@ -11,7 +12,6 @@ import {
   reachOfPath,
   refuses,
   type Shown,
-  saysGone,
   shownBy,
 } from '../../domain/evidence/reach.ts';
 import {
@@ -98,7 +98,7 @@ export class Refusals implements RefusalJudge {
     if (path !== null && mayLack(record.resource) && refuses('path', refusal))
       return this.#shared(path, signal, () => this.#askAboutPath('path', path, record, signal));
     const decides = absenceReads(this.#sync.policy).some(({ resource }) => resource === record.resource);
-    if (path === null || !decides || !saysGone(refusal)) return { to: 'record', because: 'specified' };
+    if (path === null || !decides || !meansGone(refusal)) return { to: 'record', because: 'specified' };
     return this.#shared(path, signal, () => this.#askBeside(path, record, signal));
   }
 

@@ -1,5 +1,5 @@
 import { type Instant, instant } from '../../clock.ts';
-import { type AwaitedMember, isStillOld, lookAfterNews } from '../../domain/push/news.ts';
+import { type AwaitedMember, isStillOld, rereadAfterNews } from '../../domain/push/news.ts';
 import { confirmAt } from '../../domain/sale/closure.ts';
 import type { Due } from '../../domain/schedule/record.ts';
 import type { Sync } from '../records/context.ts';
@@ -9,7 +9,7 @@ import type { Sync } from '../records/context.ts';
  * decided, a reopening, or another value of a member. A cache may have answered, so the record is read again 2 and 12
  * minutes after the announcement. Null: everything is shown, or the looks are over.
  */
-export function lookAfterNotice(sync: Sync, product_id: number, sent_at: Instant): Due | null {
+export function rereadAfterNotice(sync: Sync, product_id: number, sent_at: Instant): Due | null {
   const { mirror, clock } = sync;
   const now = clock.now();
   const closure = mirror.push.closures.inForce({ product_id });
@@ -22,11 +22,11 @@ export function lookAfterNotice(sync: Sync, product_id: number, sent_at: Instant
     const look = opened === undefined ? null : planned(sync, opened.received_at);
     if (look !== null) return look;
   }
-  return lookForMembers(sync, product_id, 'product_detail');
+  return rereadForMembers(sync, product_id, 'product_detail');
 }
 
 /** Returns the next read of a document that still has a value of which another one was announced; null: none is needed. */
-export function lookForMembers(
+export function rereadForMembers(
   sync: Sync,
   product_id: number,
   resource: AwaitedMember['resource'],
@@ -50,6 +50,6 @@ export function lookForMembers(
 
 function planned({ clock, news }: Sync, announced_at: number): Due | null {
   const now = clock.now();
-  const at = lookAfterNews(announced_at, now);
+  const at = rereadAfterNews(announced_at, now);
   return at === null || !news.takes(now) ? null : { at: instant(at), reason: 'not-shown-yet' };
 }

@@ -20,7 +20,7 @@ import { type CountedDates, judgeDates } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { believed, dueAfterRead, signalOf } from '../records/call-value.ts';
 import type { ReadLane, Sync, UnreadFailure } from '../records/context.ts';
-import { type NoAnswer, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
+import { type NoAnswer, type Refreshed, settleFailure, settleStored, settleUnstored } from '../records/settle.ts';
 import { datesOf } from '../records/window-dates.ts';
 import { doubtSaleStatus, notOnSale, release } from './off-sale-answer.ts';
 
@@ -281,7 +281,7 @@ class WindowRead {
     const by = { sent_at, withdraws: isLast && this.#look === null, earlier: this.#counted };
     const verdict = judgeDates(this.#sync, record, dates, answer, by);
     if (verdict.kind === 'keep') {
-      settleKept(this.#sync, record, { sent_at, cadence: this.#window.every, due: verdict.next });
+      settleUnstored(this.#sync, record, { sent_at, cadence: this.#window.every, due: verdict.next });
       return 'kept';
     }
     this.#sent_at ??= sent_at;

@@ -1,13 +1,13 @@
 import { type Instant, instant } from '../../clock.ts';
-import { contradictedLook, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
+import { contradictedReread, isOwnReadDoubted, judgeOffSale } from '../../domain/sale/off-sale.ts';
 import type { Due, RecordFacts } from '../../domain/schedule/record.ts';
-import { reopeningLook } from '../../domain/schedule/record.ts';
+import { reopeningReread } from '../../domain/schedule/record.ts';
 import type { Dates } from '../../domain/time/venue.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import { judgeDates } from '../evidence/answers.ts';
 import type { ReadLane, Sync } from '../records/context.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../records/deciding-reads.ts';
-import { settleKept, settleStored } from '../records/settle.ts';
+import { settleStored, settleUnstored } from '../records/settle.ts';
 import { expectedReopening } from './product.ts';
 
 /** The meaning of an off-sale answer. `contradicted`: the product's own read says that it is on sale. */
@@ -47,7 +47,7 @@ export async function notOnSale(
     const judged = judgeDates(sync, record, window, 'off-sale', { sent_at });
     if (judged.kind === 'keep') {
       doubtSaleStatus(sync, product_id);
-      settleKept(sync, record, { sent_at, cadence: every, due: judged.next });
+      settleUnstored(sync, record, { sent_at, cadence: every, due: judged.next });
       return { sale: 'on', sent_at, kept: true };
     }
     mirror.catalogue.availability.prune({ product_id, currency: record.edition }, earliest);
@@ -71,7 +71,7 @@ export async function notOnSale(
       // anything as failed.
       if (current.job_id !== null && !awaitsSaleStatus(sync, product_id, current.job_id))
         mirror.schedule.jobs.giveUp(record, current.job_id);
-      settle({ cadence: every, sooner: contradictedLook(since_at, sent_at, every) });
+      settle({ cadence: every, sooner: contradictedReread(since_at, sent_at, every) });
       if (product.dates_off_at === null) {
         const by = { sent_at, reason: record.due_reason };
         mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
@@ -85,7 +85,7 @@ export async function notOnSale(
       settle({
         cadence: verdict === 'confirmed' ? cadence.products : every,
         // Only an announced closure is believed for longer than a day.
-        sooner: looks || !announced ? reopeningLook(expected, sent_at, cadence.products) : null,
+        sooner: looks || !announced ? reopeningReread(expected, sent_at, cadence.products) : null,
       });
     }
     return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };

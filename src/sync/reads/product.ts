@@ -5,7 +5,7 @@ import {
   type Extent,
   productKinds,
   type RecordFacts,
-  reopeningLook,
+  reopeningReread,
 } from '../../domain/schedule/record.ts';
 import type { KnownProduct, ProductRead, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
@@ -13,14 +13,14 @@ import { judgeEntry, judgeVariants, textsSaid } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
 import { holdOwnImages, unreadWithExpiry } from '../images/vanished.ts';
-import { lookAfterNotice, lookForMembers } from '../notifications/looks.ts';
+import { rereadAfterNotice, rereadForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../records/announced.ts';
 import { assignCategory } from '../records/categories.ts';
 import type { Policy, ReadLane, Sync } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
 import { cadenceOfRecord, reschedule } from '../records/replan.ts';
-import { lostOf, type Refreshed, settleFailure, settleKept, settleStored } from '../records/settle.ts';
+import { lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
 export async function refreshProductDetail(
@@ -75,7 +75,7 @@ export function storeProductDetail(
   };
   const verdict = judgeEntry(sync, value, by);
   const every = cadenceOfRecord(policy.of(known?.category ?? null), record, known);
-  if (verdict.kind === 'keep') return settleKept(sync, record, { sent_at, cadence: every, due: verdict.next });
+  if (verdict.kind === 'keep') return settleUnstored(sync, record, { sent_at, cadence: every, due: verdict.next });
   const entry = further ? value : holdOwnImages(sync, value);
   const stored = mirror.catalogue.products.store(entry, { ...by, onlySaleAndImages: verdict.kind === 'sale-only' });
   // A read in a further currency adds only its price.
@@ -83,12 +83,12 @@ export function storeProductDetail(
   if (extent !== null) addRecords(sync, extent, [product_id]);
   if (stored.sale !== 'neither' && record.job_id !== null)
     mirror.schedule.jobs.rejoinOffSale(product_id, record.job_id);
-  if (verdict.kind === 'sale-only') return settleKept(sync, record, { sent_at, cadence: every, due: verdict.next });
+  if (verdict.kind === 'sale-only') return settleUnstored(sync, record, { sent_at, cadence: every, due: verdict.next });
   const off = primary && stored.is === 'disabled';
-  const reopening = off ? reopeningLook(expectedReopening(sync, product_id), sent_at, every) : null;
+  const reopening = off ? reopeningReread(expectedReopening(sync, product_id), sent_at, every) : null;
   const announced = primary
-    ? lookAfterNotice(sync, product_id, sent_at)
-    : lookForMembers(sync, product_id, 'product_detail', language);
+    ? rereadAfterNotice(sync, product_id, sent_at)
+    : rereadForMembers(sync, product_id, 'product_detail', language);
   return settleStored(sync, record, {
     sent_at,
     called_at,
@@ -180,7 +180,7 @@ export async function refreshVariants(lane: ReadLane, record: RecordFacts, signa
       if (lost !== null) return lost;
       const variants = reading.kind === 'read' ? reading.value.variants : null;
       const verdict = judgeVariants(sync, record, variants, read);
-      if (verdict.kind === 'keep') return settleKept(sync, record, { sent_at, cadence, due: verdict.next });
+      if (verdict.kind === 'keep') return settleUnstored(sync, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.catalogue.variants.confirm(read);
       const changed =
         reading.kind === 'read' &&
@@ -232,7 +232,7 @@ export async function refreshCheckoutInformation(
       const stored = mirror.catalogue.checkoutInformation.document(record);
       const document = (reading.kind === 'read' ? reading.value.document : stored) ?? '{}';
       const verdict = sync.evidence.judge(record, textsSaid(stored, document), by);
-      if (verdict.kind === 'keep') return settleKept(sync, record, { sent_at, cadence, due: verdict.next });
+      if (verdict.kind === 'keep') return settleUnstored(sync, record, { sent_at, cadence, due: verdict.next });
       if (reading.kind === 'unchanged') mirror.catalogue.checkoutInformation.confirm(read);
       const changed = reading.kind === 'read' && mirror.catalogue.checkoutInformation.store(read, reading.value);
       if (changed) assignCategory(sync, product_id);
@@ -245,7 +245,7 @@ export async function refreshCheckoutInformation(
         changed,
         body_hash,
         cadence,
-        sooner: soonest([lookForMembers(sync, product_id, 'checkout_information', language), verdict.next]),
+        sooner: soonest([rereadForMembers(sync, product_id, 'checkout_information', language), verdict.next]),
       });
     },
     reading.kind === 'unchanged' ? 'same' : 'changed',

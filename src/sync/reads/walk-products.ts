@@ -18,7 +18,7 @@ import { judgeEntry } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
 import { pathAnswered } from '../evidence/reach.ts';
 import { holdVanishedImages, unreadWithExpiry } from '../images/vanished.ts';
-import { lookAfterNotice } from '../notifications/looks.ts';
+import { rereadAfterNotice } from '../notifications/looks.ts';
 import { believed, dueAfterRead, extraWalk } from '../records/call-value.ts';
 import type { ReadLane, Sync } from '../records/context.ts';
 import { askReads, judgeAbsence, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
@@ -143,7 +143,7 @@ function settlePlace(
   const current = sync.mirror.schedule.records.find(key);
   if (current === null) return;
   const primary = key.edition === walkKinds(sync.policy.extent).primary.edition;
-  const sooner = soonest([primary ? lookAfterNotice(sync, key.product_id, sent_at) : null, ask]);
+  const sooner = soonest([primary ? rereadAfterNotice(sync, key.product_id, sent_at) : null, ask]);
   const read = {
     sent_at,
     called_at,

@@ -23,14 +23,14 @@ import { usualLane } from '../../domain/schedule/resources.ts';
 import { type SiblingKind, type SiblingSubject, siblingKinds } from '../../domain/schedule/siblings.ts';
 import {
   addWalkCosts,
+  type BatchReads,
   bestWalkInterval,
   either,
   jumpOf,
-  type Looks,
   noWalkCosts,
+  plannedSignalOf,
   signalTier,
   type WalkCosts,
-  watchOf,
 } from '../../domain/schedule/signal.ts';
 import { priorVolatility, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
@@ -136,7 +136,7 @@ export function dueAfterRead(
 ): Due {
   const { price, floor, interest, walk_every } = marketOf(sync);
   if (interest === null) return dueByCadence(record, fetched_at, cadence);
-  const watch = watchOf(sync.mirror.schedule.signals.of(signalTier(record.part)), walk_every);
+  const watch = plannedSignalOf(sync.mirror.schedule.signals.of(signalTier(record.part)), walk_every);
   const listed = jumpOf(watch, signalOf(product, fetched_at, sync.clock.now()), fetched_at);
   const signal = { watch, jump: either([listed, shared]) };
   const weight = weightOfRecord(weighProduct(sync, product, interest), record);
@@ -173,7 +173,7 @@ function marketOf({ mirror, clock, policy, budget }: Sync): Market {
 /** Returns the facts about a record that the demand counts, beside its weight and the shortest interval. */
 function pricedOf({ mirror, policy }: Sync, record: AdaptiveRecord, walk_every: number) {
   const cap = dayMs / readsPerPeriod(dayMs, cadenceOfRecord(policy.of(record.category), record, null));
-  const watch = watchOf(mirror.schedule.signals.of(signalTier(record.part)), walk_every);
+  const watch = plannedSignalOf(mirror.schedule.signals.of(signalTier(record.part)), walk_every);
   return { volatility: believed(record), cap, watch };
 }
 
@@ -192,7 +192,11 @@ export function priorOf({ resource, part }: KindKey): Volatility {
  * Returns the change that the product list showed after a read at `read_at`, up to `at`. Null: it showed none, or a
  * wrong clock wrote the instant.
  */
-export function signalOf({ signal_at, signal_before_at }: KnownProduct, read_at: Instant, at: Instant): Looks | null {
+export function signalOf(
+  { signal_at, signal_before_at }: KnownProduct,
+  read_at: Instant,
+  at: Instant,
+): BatchReads | null {
   if (signal_at === null || signal_before_at === null || signal_at <= read_at || signal_at > at) return null;
   return { before_at: signal_before_at, at: signal_at };
 }

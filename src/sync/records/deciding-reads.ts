@@ -8,7 +8,7 @@ import {
   walkAgainAfter,
   withdrawal,
 } from '../../domain/sale/absence.ts';
-import { contradictedLook } from '../../domain/sale/off-sale.ts';
+import { contradictedReread } from '../../domain/sale/off-sale.ts';
 import {
   type Due,
   type DueReason,
@@ -389,7 +389,7 @@ export function withholdDates(sync: Sync, product_id: number, reason: DueReason)
   const now = clock.now();
   const every = policy.of(product.category).extent.windows.find(({ part }) => part === dates.part)?.every ?? 0;
   mirror.schedule.records.missing({ ...dates, at: now });
-  const look = contradictedLook(dates.off_sale_at ?? now, now, every);
+  const look = contradictedReread(dates.off_sale_at ?? now, now, every);
   mirror.schedule.records.bringForward(readsOf(dates), look.at, look.reason);
   if (!product.sellable || product.dates_off_at !== null) return;
   mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, { sent_at: now, reason });

@@ -5,7 +5,7 @@ import { dueRequested, productKinds, type RecordKind, walkKinds } from '../../do
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
 import { daysBetween, venueToday } from '../../domain/time/venue.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { JobState } from '../../mirror/schedule/jobs.ts';
+import type { ResyncState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
 import type { Sync } from './context.ts';
 import { refuseDates } from './date-reach.ts';
@@ -60,7 +60,7 @@ export function requestResync(
   sync: Sync,
   request: ResyncRequest,
   { resume = false }: { readonly resume?: boolean } = {},
-): JobState & { readonly resumed: boolean } {
+): ResyncState & { readonly resumed: boolean } {
   const { mirror, clock } = sync;
   const selection = select(sync, request);
   const now = clock.now();

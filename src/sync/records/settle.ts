@@ -1,10 +1,10 @@
 import { type Instant, instant } from '../../clock.ts';
 import { listRetryAt, quarantineAfter, retryAt, soonListRetryAt, soonRetryAt } from '../../domain/budget/backoff.ts';
-import { isAboutProduct, refusedCode, refuses, saysGone } from '../../domain/evidence/reach.ts';
+import { isAboutProduct, meansGone, refusedCode, refuses } from '../../domain/evidence/reach.ts';
 import { withheldMs } from '../../domain/schedule/offer.ts';
 import { type Due, dueByCadence, mayReplace, type RecordFacts } from '../../domain/schedule/record.ts';
 import { areTelling } from '../../domain/schedule/siblings.ts';
-import { afterVisitWatched, afterWatchedRead, either, signalTier } from '../../domain/schedule/signal.ts';
+import { afterSignalledRead, afterVisitSignalled, either, signalTier } from '../../domain/schedule/signal.ts';
 import { afterVisit, stillTrue, type Volatility } from '../../domain/schedule/volatility.ts';
 import type { Examples } from '../../domain/service/shapes.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
@@ -86,7 +86,7 @@ const longestWaitMs = 120_000;
  * claim is held, that is the next read by the cadence. A resync waits only for a confirming read. Called in the
  * transaction of the read.
  */
-export function settleKept(
+export function settleUnstored(
   sync: Sync,
   record: RecordFacts,
   { sent_at, cadence, due }: { readonly sent_at: Instant; readonly cadence: number; readonly due: Due | null },
@@ -203,9 +203,9 @@ function learnedWatched(
   const read = { ...visit, signal: signalOf(product, before_at, at), looked_at: product.listed_at };
   const tier = signalTier(record.part);
   const belief = mirror.schedule.signals.of(tier);
-  const next = afterWatchedRead(belief, before, read);
+  const next = afterSignalledRead(belief, before, read);
   if (next !== belief) mirror.schedule.signals.save({ tier, ...next });
-  return afterVisitWatched(before, read, belief, priorOf(record), shared);
+  return afterVisitSignalled(before, read, belief, priorOf(record), shared);
 }
 
 /**
@@ -261,7 +261,7 @@ export async function settleFailure(
   const code = isExcused ? `${refusedCode}${reading.status}` : reading.code;
   // The service would give a wrong-range answer again, so a waiting resync does not wait for that.
   const final = isRefused || code === 'other-dates' || code === 'members-unreadable';
-  const gone = isRefused && saysGone(reading);
+  const gone = isRefused && meansGone(reading);
   if (to === 'unknown') recordFailure(sync, record, { code, message, final: false, again_ms: unknownReachMs });
   else if (to === 'path') recordFailure(sync, record, { code, message, final, again_ms: withheldMs });
   else if (!gone || record.product_id === 0) {

@@ -4,11 +4,11 @@ import { refuses } from '../../domain/evidence/reach.ts';
 import { type AddressOwner, type EpochState, newestOf } from '../../domain/push/callback-epoch.ts';
 import {
   differences,
-  type HeldSubscription,
-  heldOf,
   isGone,
   isWorking,
+  type ServiceSubscription,
   type SubscriptionContent,
+  serviceSubscriptionOf,
   type WantedSubscription,
 } from '../../domain/push/subscription.ts';
 import {
@@ -113,8 +113,8 @@ export class OneSubscription {
   }
 
   /** Returns the subscription that the service is known to have; null: it was never asked. */
-  held(): HeldSubscription | null {
-    return heldOf(this.row(), this.#epochs(), this.#sync.clock.now());
+  held(): ServiceSubscription | null {
+    return serviceSubscriptionOf(this.row(), this.#epochs(), this.#sync.clock.now());
   }
 
   /**
@@ -160,7 +160,7 @@ export class OneSubscription {
    * Returns the service's subscription without storing the answer (null: it has none), or the reason why it could not
    * be read.
    */
-  async look(): Promise<{ readonly held: HeldSubscription | null } | { readonly unread: Unread }> {
+  async look(): Promise<{ readonly held: ServiceSubscription | null } | { readonly unread: Unread }> {
     const answer = await this.#ask();
     if (answer.kind === 'not-read') return { held: this.held() };
     if (answer.kind === 'missing' || answer.kind === 'doubted') return { held: null };
@@ -175,7 +175,7 @@ export class OneSubscription {
       address: address ?? row?.address ?? null,
       epoch: address === null ? (row?.epoch ?? null) : epoch,
     };
-    return { held: heldOf(facts, this.#epochs(), at) };
+    return { held: serviceSubscriptionOf(facts, this.#epochs(), at) };
   }
 
   /**

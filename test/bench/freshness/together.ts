@@ -2,7 +2,7 @@ import { instant } from '../../../src/clock.ts';
 import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../../src/domain/schedule/price.ts';
 import { dueByWorth, isStillWorth } from '../../../src/domain/schedule/record.ts';
 import { priorSiblings, type SiblingKind, Siblings, siblingKinds } from '../../../src/domain/schedule/siblings.ts';
-import { afterVisitWatched, either, priorSignal, type SignalBelief } from '../../../src/domain/schedule/signal.ts';
+import { afterVisitSignalled, either, priorSignal, type SignalBelief } from '../../../src/domain/schedule/signal.ts';
 import { priorVolatility, stillTrue, type Volatility } from '../../../src/domain/schedule/volatility.ts';
 import { sequence } from '../../../src/sandbox/random.ts';
 import { type Course, coursesOf } from './courses.ts';
@@ -290,7 +290,7 @@ class Scheduler {
       return of.shared;
     });
     const watched = { ...read, signal: null, looked_at: null };
-    product.volatility = afterVisitWatched(volatility, watched, priorSignal, priorVolatility('near'), either(shared));
+    product.volatility = afterVisitSignalled(volatility, watched, priorSignal, priorVolatility('near'), either(shared));
     return [...others].filter((each) => {
       const jump = this.#jump(each);
       const next = jump === 0 ? each.next : Math.max(this.#due(each, jump).at / hourMs, at + second);

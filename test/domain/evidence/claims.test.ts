@@ -10,11 +10,11 @@ import {
   judgeClaim,
   likenessOf,
   limitOf,
-  lookAgainAt,
   marksOf,
+  rereadAt,
   returns,
   type Said,
-  stillSays,
+  stillClaims,
   takesAway,
 } from '../../../src/domain/evidence/claims.ts';
 import {
@@ -54,16 +54,16 @@ describe('an answer takes something away', () => {
     expect(takesAway(said)).toBe(true);
     expect(takesAway({ ...said, said: 9 })).toBe(false);
     const claim = { ...said, ...amounts, first_at: noon, last_at: noon, applied_at: noon };
-    expect(stillSays(claim, { ...said, shown: 8 })).toBe(true);
-    expect(stillSays(claim, { ...said, shown: 8, said: 9 })).toBe(false);
+    expect(stillClaims(claim, { ...said, shown: 8 })).toBe(true);
+    expect(stillClaims(claim, { ...said, shown: 8, said: 9 })).toBe(false);
   });
 
   it('says again what was shown before a claim, and so takes nothing away', () => {
     const claim = { ...prices(4000, 40), ...amounts, first_at: noon, last_at: noon, applied_at: noon };
     expect(returns(claim, prices(40, 4000))).toBe(true);
     expect(returns(claim, prices(40, 8001))).toBe(false);
-    expect(stillSays(claim, prices(40, 41))).toBe(true);
-    expect(stillSays(claim, prices(40, 4000))).toBe(false);
+    expect(stillClaims(claim, prices(40, 41))).toBe(true);
+    expect(stillClaims(claim, prices(40, 4000))).toBe(false);
   });
 });
 
@@ -138,10 +138,10 @@ describe('a claim', () => {
   });
 
   it('that has taken something away is looked at again after 30 minutes and 3 hours, then at the cadence', () => {
-    expect(lookAgainAt('sale-status', noon, noon)).toBe(noon + 30 * minute);
-    expect(lookAgainAt('sale-status', noon, noon + 30 * minute)).toBe(noon + 180 * minute);
-    expect(lookAgainAt('sale-status', noon, noon + 180 * minute)).toBeNull();
-    expect(lookAgainAt('near-prices', noon, noon)).toBeNull();
+    expect(rereadAt('sale-status', noon, noon)).toBe(noon + 30 * minute);
+    expect(rereadAt('sale-status', noon, noon + 30 * minute)).toBe(noon + 180 * minute);
+    expect(rereadAt('sale-status', noon, noon + 180 * minute)).toBeNull();
+    expect(rereadAt('near-prices', noon, noon)).toBeNull();
   });
 });
 

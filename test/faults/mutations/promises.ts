@@ -30,7 +30,7 @@ const kept: readonly Kept[] = [
     row: 'A kill at any moment',
     tests: ['sync/resync', 'commands/kill', 'commands/resync'],
     lines: {
-      JobTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
+      ResyncTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
       JobTies: {
         ".set({ job_id: null }).where('job_id', '=', bound.job_id)": ".set({ job_id: null }).where('job_id', '=', 0)",
       },
@@ -57,7 +57,7 @@ const kept: readonly Kept[] = [
         "return product.sellable ? 'contradicted' : 'undecided';":
           "return product.sellable ? 'undecided' : 'contradicted';",
       },
-      contradictedLook: { 'sent_at + waitOf(': 'sent_at + 60 * waitOf(' },
+      contradictedReread: { 'sent_at + waitOf(': 'sent_at + 60 * waitOf(' },
       settleStored: { 'off_sale_at: read.off_sale_at ?? null,': 'off_sale_at: null,' },
     },
   },
@@ -295,7 +295,7 @@ const kept: readonly Kept[] = [
         'if (file !== null && file !== this.#opened.file) this.#reopen();': 'if (file === null) this.#reopen();',
       },
       'Connection.#attempt': {
-        'if (this.#isWithin || !isPassing(causeOf(error)))': 'if (this.#isWithin || isPassing(causeOf(error)))',
+        'if (this.#isWithin || !isTransient(causeOf(error)))': 'if (this.#isWithin || isTransient(causeOf(error)))',
       },
       boxes: {
         'WHERE max_latitude >= @south AND min_latitude <= @north AND max_longitude >= @west AND min_longitude <= @east\n':
@@ -646,7 +646,7 @@ const kept: readonly Kept[] = [
     row: 'What a failed order tells is learned once',
     tests: ['sync/orders', 'sync/order-once'],
     lines: {
-      reportOrder: { "if (outcome === 'failed' && saysGone(code))": "if (outcome !== 'failed' && saysGone(code))" },
+      reportOrder: { "if (outcome === 'failed' && isGoneCode(code))": "if (outcome !== 'failed' && isGoneCode(code))" },
       recheckOrder: { "return results.every(({ kind }) => kind !== 'unanswered');": 'return results.length > 0;' },
       countOnceAndRecheck: { "if (order.outcome === 'failed' &&": "if (order.outcome === 'confirmed' &&" },
     },
@@ -680,7 +680,7 @@ const kept: readonly Kept[] = [
         'return hasOwnReads(policy) ? ownReads(policy) : [walkKinds(policy.extent).primary];':
           'return ownReads(policy);',
       },
-      confirmAt: { 'return lookAfterNews(notified_at, now) ?? now +': 'return now + 9 *' },
+      confirmAt: { 'return rereadAfterNews(notified_at, now) ?? now +': 'return now + 9 *' },
       createPlaces: { 'if (fetched_at === null) continue;': 'if (fetched_at !== null) continue;' },
     },
   },
@@ -832,7 +832,7 @@ const kept: readonly Kept[] = [
         'if (known === null) {': 'if (known !== undefined) {',
         'if (known !== contents_sha256)': "if (known === '')",
       },
-      ToldOrders: { 'this.#add({ ...order, order_number });': '' },
+      ReportedOrders: { 'this.#add({ ...order, order_number });': '' },
     },
   },
   {

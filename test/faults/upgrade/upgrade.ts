@@ -13,7 +13,7 @@ import { temporaryDirectory, testMirrorOptions } from '../../fakes/test-mirror.t
 
 export interface Upgraded {
   readonly kills: number;
-  /** Looks of readers that had the files open meanwhile. */
+  /** BatchReads of readers that had the files open meanwhile. */
   readonly looks: number;
   readonly wrong: readonly string[];
 }

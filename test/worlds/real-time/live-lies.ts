@@ -151,7 +151,7 @@ async function spend(world: RealWorld, day: LieDay): Promise<LieSeen> {
   };
 }
 
-/** Looks once a second, for so long or until it is over. */
+/** BatchReads once a second, for so long or until it is over. */
 async function follow(seconds: number, look: () => void | Promise<void>, isOver = () => false): Promise<void> {
   for (const end = Date.now() + seconds * 1000; Date.now() < end; ) {
     const next = Date.now() + 1000;
