@@ -49,7 +49,7 @@ export const documents: readonly string[] = [
   'README.md',
   'CHANGELOG.md',
   'SECURITY.md',
-  ...readdirSync(new URL('docs/', root))
+  ...readdirSync(new URL('docs/', root), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];

@@ -7,7 +7,7 @@ export interface CallLimits {
 const mebibyte = 1024 ** 2;
 
 /**
- * Largest answers accepted, uncompressed. An answer has 58 kB on average (docs/performance.md). They bound memory:
+ * Largest answers accepted, uncompressed. An answer has 58 kB on average. They bound memory:
  * a service with larger answers is asked for fewer rows (`page_size`) or dates (`days_per_request`).
  */
 const maxBytes = { list: 32 * mebibyte, other: 4 * mebibyte };

@@ -58,11 +58,11 @@ const command = commandLine('npm run bench --', 'Measures, beside its targets. E
   '': 'all, ten minutes',
   'daemon --products 7500': 'one, with options of its own',
   'daemon --help': 'those options',
-  '--write': 'all, into the table of docs/performance.md',
+  '--write': 'all, into the table of docs/reference/measures.md',
 })
   .argument('[bench]', `one alone: ${Object.keys(named).join(', ')}`)
   .argument('[options...]', 'what this one takes')
-  .option('--write', 'put the table into docs/performance.md')
+  .option('--write', 'put the table into docs/reference/measures.md')
   .passThroughOptions()
   .parse();
 const { write } = command.opts<{ write?: true }>();
@@ -94,7 +94,7 @@ const columns = ['what', 'measured', 'target', 'met'];
 const rows = lines.map(({ what, value, target, met }) => [what, value, target, metWord(met)]);
 process.stdout.write(`${table(columns, rows)}\n\n${machine}\n`);
 if (write) {
-  const path = join(import.meta.dirname, '../../docs/performance.md');
+  const path = join(import.meta.dirname, '../../docs/reference/measures.md');
   writeFileSync(path, withTable(readFileSync(path, 'utf8'), columns, rows, machine));
 }
 process.exitCode = lines.every(({ met }) => met === true || met === null) ? 0 : 1;
