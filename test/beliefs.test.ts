@@ -29,7 +29,7 @@ import { filledHarness } from './fakes/virtual-harness.ts';
 
 /*
  * Who wrote the assumption? For every default of `service.profile`, for the constants beside it, and for what else is assumed:
- * the service does otherwise, and this is what the operator then sees. The same list stands in docs/service.md.
+ * the service does otherwise, and this is what the operator then sees. The same list stands in docs/reference/assumptions.md.
  */
 
 const minute = 60_000;
@@ -41,7 +41,7 @@ interface Belief {
   readonly belief: string;
   /** What the service does instead. */
   readonly otherwise: string;
-  /** What is then seen, as docs/service.md has it. */
+  /** What is then seen, as docs/reference/assumptions.md has it. */
   readonly seen: string;
   /** What it runs. */
   readonly runs?: readonly Need[];
@@ -558,7 +558,7 @@ const beliefs: readonly Belief[] = [
   },
 ];
 
-/** What the specification does not show, in the order of docs/service.md: reads, subscriptions, notifications. */
+/** What the specification does not show, in the order of docs/reference/assumptions.md: reads, subscriptions, notifications. */
 const openPoints: readonly string[] = [
   'Authentication of the reads',
   'Parameters of the product list',
@@ -640,7 +640,7 @@ describe('the list of what is believed', () => {
     expect(listed.length - profile.length).toBe(9);
   });
 
-  it('stands in docs/service.md, word by word', () => {
+  it('stands in docs/reference/assumptions.md, word by word', () => {
     const table =
       section('Every assumption, and what you see if it is wrong')
         .split('| Believed |')[1]
@@ -662,12 +662,12 @@ describe('the open points of the specification', () => {
   it('have a row each, and no row is about anything else', () => {
     expect(rows.map(([point]) => point)).toEqual(openPoints);
     expect(new Set(openPoints).size).toBe(openPoints.length);
-    for (const cells of rows) expect(cells.filter((cell) => cell.trim() !== '')).toHaveLength(5);
+    for (const cells of rows) expect(cells.filter((cell) => cell.trim() !== '')).toHaveLength(4);
   });
 
   it('name a key that exists, or say that another answer needs code or nothing to configure', () => {
     const keys = new Set(configKeys().map(({ name }) => name));
-    const named = rows.map(([point, , , otherwise = '']) => ({
+    const named = rows.map(([point, , otherwise = '']) => ({
       point,
       keys: [...otherwise.matchAll(/`((?:[a-z_]+\.)+[a-z_]+)[^`]*`/g)].map(([, key = '']) => key),
       says: /needs? code|nothing to configure/.test(otherwise),

@@ -9,14 +9,10 @@ const homes = {
   'Every word as it is typed': 'docs/search.md',
   'How often records are read': 'docs/operating.md',
   'What is supported': 'docs/operating.md',
-  Commands: 'docs/operating.md',
   Jobs: 'docs/operating.md',
-  Metrics: 'docs/monitoring.md',
-  'When a target was missed': 'docs/monitoring.md',
   'Exit codes': 'docs/troubleshooting.md',
-  Conditions: 'docs/troubleshooting.md',
-  'Every assumption, and what you see if it is wrong': 'docs/service.md',
-  'Open points of the specification': 'docs/service.md',
+  'Every assumption, and what you see if it is wrong': 'docs/reference/assumptions.md',
+  'Open points of the specification': 'docs/reference/assumptions.md',
   Dependencies: 'docs/architecture.md',
   'Promises, and the tests that show them': 'docs/promises.md',
   'Read it': 'README.md',
@@ -53,6 +49,17 @@ export const documents: readonly string[] = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
 ];
+
+/** Returns a document with its parts made again, each between `<!-- name -->` and `<!-- end of name -->`. */
+export function withParts(text: string, parts: Readonly<Record<string, string>>): string {
+  return Object.entries(parts).reduce((made, [name, part]) => {
+    const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
+    const [before, rest] = made.split(begin);
+    const after = rest?.split(end)[1];
+    if (before === undefined || after === undefined) throw new Error(`the document has no part ${name}`);
+    return `${before}${begin}\n${part}\n${end}${after}`;
+  }, text);
+}
 
 /** Returns the `sql` blocks of a document, but for those of PostgreSQL: roles, grants and replication. */
 export function sqliteStatements(path: string): string[] {

@@ -4,9 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { systemEntropy } from '../../src/clock.ts';
 import { loadAdapter } from '../../src/config/adapter.ts';
 import { readSigningKey } from '../../src/domain/push/signing-key.ts';
-import type { Member } from '../../src/domain/service/member.ts';
 import { builtIn } from '../../src/domain/service/named-adapter.ts';
-import { rowShapes } from '../../src/domain/service/shapes.ts';
 import { ServiceAsker } from '../../src/upstream/adapter/service-asker.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { type SubscriptionRequest, Subscriptions } from '../../src/upstream/subscriptions.ts';
@@ -99,18 +97,6 @@ describe('the example', () => {
       entropy: systemEntropy,
     });
     expect(await subscriptions.put(request, never)).toMatchObject(expected);
-  });
-
-  it('of a row in docs/service.md has the members that probe looks for', () => {
-    const rows = Object.entries(rowShapes).map(([kind, shape]) => {
-      const [of, ...rest] = kind.split(' ');
-      const members = Object.entries<Member<unknown, null>>(shape.members).map(([name, { terms }]) => {
-        const names = [name, ...terms.aliases].map((each) => `\`${each}\``).join(' or ');
-        return `${names} (${terms.form}${terms.expected ? '' : ', optional'})`;
-      });
-      return `| ${[of === 'products' ? '`products`, `product`' : `\`${of}\``, ...rest].join(' ')} | ${members.join(', ')} |`;
-    });
-    expect(document('docs/service.md')).toContain(`\n${rows.join('\n')}\n\n`);
   });
 
   it('that docs/service.md shows is the file', () => {

@@ -7,27 +7,24 @@ import { duration } from '../../src/format.ts';
  * What is made from the table of conditions and stands in files: a row of the documents and a rule of Prometheus for each.
  */
 
-/** Returns the table of docs/troubleshooting.md. */
-export function documentedTable(): string {
-  const rows = conditionCodes.map((code) => {
-    const { about, severity, means, todo, visible_after_ms } = conditionTable[code];
-    const after = visible_after_ms === undefined ? '' : ` Shown after ${duration(visible_after_ms)}.`;
-    return `| \`${code}\` (${about}) | ${severity} | ${means}.${after} | ${lowerFirst(todo)} |`;
-  });
-  return ['| Condition | Severity | Means | What to do |', '|---|---|---|---|', ...rows].join('\n');
-}
-
-/** Returns the table of targets of docs/monitoring.md. */
-export function documentedPromises(): string {
-  const rows = promiseTable.map(
-    ({ promise, broken_by }) => `| ${promise} | ${broken_by.map((code) => `\`${code}\``).join(', ')} |`,
-  );
-  return ['| Target | Missed while this holds |', '|---|---|', ...rows].join('\n');
-}
-
-function lowerFirst(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
-}
+/** The parts of docs/reference/conditions.md: of each condition what it means and what to do, and when a target is missed. */
+export const documentedConditions = {
+  conditions: conditionCodes
+    .map((code) => {
+      const { about, severity, means, todo, visible_after_ms } = conditionTable[code];
+      const after = visible_after_ms === undefined ? '' : ` Shown after ${duration(visible_after_ms)}.`;
+      return `### ${code}\n\n${upperFirst(severity)} “${about}”: ${means}.${after}\n\n**Do:** ${todo}.`;
+    })
+    .join('\n\n'),
+  targets: [
+    '| Target | Missed while this holds |',
+    '|---|---|',
+    ...promiseTable.map(({ promise, broken_by }) => {
+      const codes = broken_by.map((code) => `[\`${code}\`](#${code})`);
+      return `| ${promise} | ${codes.join(', ')} |`;
+    }),
+  ].join('\n'),
+};
 
 const unacknowledged = 'unless on (instance, code) catalogued_condition_acknowledged == 1';
 

@@ -19,7 +19,7 @@ test('config/catalogued.yaml is the defaults', () => {
   expect(parseConfig(example).warnings).toEqual([expect.stringMatching(/^service.user_agent is catalogued/)]);
 });
 
-/** What the specification leaves open is in docs/service.md, and the beliefs of its tests. */
+/** What the specification leaves open is in docs/reference/assumptions.md, and the beliefs of its tests. */
 const ofProfile = (name: string) => name.startsWith('service.profile.');
 const names = () => configKeys().map(({ name }) => name);
 

@@ -1,5 +1,6 @@
 import { contract, contractVersion } from '../../src/mirror/contract/contract.ts';
 import type { Column, Table } from '../../src/mirror/contract/table.ts';
+import { withParts } from '../documents.ts';
 import { outputs, reader } from './outputs.ts';
 
 /* Texts that are made from the declarations in src/mirror/contract: a test makes each again and holds it equal. */
@@ -82,12 +83,4 @@ const reference: Readonly<Record<string, string>> = {
 };
 
 /** Returns a document with its marked parts made again. */
-export function withReference(text: string): string {
-  return Object.entries(reference).reduce((made, [name, part]) => {
-    const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
-    const [before, rest] = made.split(begin);
-    const after = rest?.split(end)[1];
-    if (before === undefined || after === undefined) throw new Error(`the document has no part ${name}`);
-    return `${before}${begin}\n${part}\n${end}${after}`;
-  }, text);
-}
+export const withReference = (text: string): string => withParts(text, reference);

@@ -58,7 +58,7 @@ export const ofPush = {
     severity: 'warning',
     means:
       'three deliveries of an hour could not be decoded, and no good one has come since. The products of their subscription are read as often as without it, and read again once a delivery is understood',
-    todo: 'See what comes: `catalogued notifications list --state quarantined`, then `catalogued notifications show ID`. Ask the service for the form that `docs/service.md` lists, or report the other one',
+    todo: 'See what comes: `catalogued notifications list --state quarantined`, then `catalogued notifications show ID`. Ask the service for the form that `docs/notifications.md` lists, or report the other one',
     found: ({ subscriptions }) => {
       const unclear = subscriptions.flatMap(({ not_understood_since: since }) => since ?? []);
       return unclear.length === 0

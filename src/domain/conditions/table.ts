@@ -11,7 +11,7 @@ export type ConditionCode = keyof typeof table;
 
 /**
  * The one table of conditions, in the order in which people see them. Doctor, `status`, the page, the metrics, the
- * alert rules and docs/troubleshooting.md are made from it.
+ * alert rules and docs/reference/conditions.md are made from it.
  */
 export const conditionTable: Readonly<Record<ConditionCode, ConditionKind>> = table;
 

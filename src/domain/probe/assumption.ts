@@ -489,7 +489,7 @@ type Rows = Readonly<Partial<Record<keyof typeof rowShapes, readonly Members[]>>
 
 /** The assumption about what rows hold: of the service, or of what an adapter makes of its answers. */
 export const memberAssumptions: readonly Assumption[] = [
-  { name: 'members of the rows', believed: 'those of docs/service.md, each in its form', judge: members },
+  { name: 'members of the rows', believed: 'those of docs/reference/members.md, each in its form', judge: members },
 ];
 
 function members({ exchanges, currency }: ProbeEvidence): Judgement {

@@ -152,7 +152,7 @@ export interface AdapterRequest {
 /** Result of reading an answer. A status of 400 or more can only be a refusal. */
 export type AdapterAnswer = ListAnswer | RowAnswer | RefusalAnswer | UnusableAnswer;
 
-/** The members of a row as docs/service.md lists them; further ones are kept. */
+/** The members of a row as docs/reference/members.md lists them; further ones are kept. */
 export type Row = Readonly<Record<string, unknown>>;
 
 /** Answers a list, or the variants of a product. */

@@ -162,7 +162,7 @@ function kindOf(value: unknown): string {
 
 /*
  * The rows of the service, each member declared once. Decoders read by these declarations, `probe` judges answers by
- * them, and docs/service.md shows them (test/adapter/examples.test.ts).
+ * them, and docs/reference/members.md shows them (test/reference.ts).
  */
 
 export const productShape = new Shape('the product', '', {

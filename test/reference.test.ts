@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { document, withParts } from './documents.ts';
+import { commands, keys, members, metrics, withLimits } from './reference.ts';
+
+const pages = {
+  ...Object.fromEntries(
+    Object.entries({ keys, metrics, commands, members }).map(([name, part]) => [
+      name,
+      async (text: string) => withParts(text, { [name]: await part() }),
+    ]),
+  ),
+  limits: withLimits,
+};
+
+it.for(Object.entries(pages))(
+  '%s of docs/reference/ are made from the code (npx vitest run --config test/vitest.config.ts reference.test -u)',
+  async ([name, made]) => {
+    const path = `docs/reference/${name}.md`;
+    await expect(await made(document(path))).toMatchFileSnapshot(`../${path}`);
+  },
+);
