@@ -138,6 +138,6 @@ function declared(path: string, name: string): string {
 
 /** docs/reference/limits.md, with each number as the source declares it that a comment behind it names. */
 export const withLimits = (text: string): string =>
-  text.replace(/(?<=\| )[^|]*(?= <!-- ([\w/.-]+) (\w+) -->)/g, (_, path: string, name: string) =>
+  text.replace(/(?<=\| )[^|]*(?=<!--([\w/.-]+):(\w+)-->)/g, (_, path: string, name: string) =>
     declared(`src/${path}`, name),
   );
