@@ -4,8 +4,6 @@ const root = new URL('../', import.meta.url);
 
 /** Where each section stands that a test keeps true: everything that moves it changes this line only. */
 const homes = {
-  'Reading the mirror': 'docs/reading.md',
-  'What to do with what is stale': 'docs/reading.md',
   'Every word as it is typed': 'docs/search.md',
   'How often records are read': 'docs/operating.md',
   'What is supported': 'docs/operating.md',
@@ -40,7 +38,7 @@ export function firstColumn(heading: keyof typeof homes): string[] {
   );
 }
 
-/** Paths of the README, of what lies beside it, and of everything in docs/. */
+/** Paths of the README, of what lies beside it, and of everything in docs/ and below. */
 export const documents: readonly string[] = [
   'README.md',
   'CHANGELOG.md',

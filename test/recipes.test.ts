@@ -28,7 +28,7 @@ interface Shop {
 }
 
 async function shop(directory: string): Promise<Shop> {
-  writeScripts(directory, 'docs/recipes.md');
+  for (const page of ['docs/storefront.md', 'docs/recipes.md']) writeScripts(directory, page);
   return (await import(pathToFileURL(join(directory, 'shop.mjs')).href)) as Shop;
 }
 
@@ -78,7 +78,7 @@ describe('shop.mjs of docs/recipes.md', () => {
       expect(data.image).toMatchObject(
         reader.images(product.product_id).map(({ credit }) => (credit === null ? {} : { creditText: credit })),
       );
-      const price = product.lowest_adult_price ?? product.from_price;
+      const price = product.sellable === 1 ? (product.lowest_adult_price ?? product.from_price) : null;
       expect(data.offers?.price).toBe(price === null ? undefined : (price / 100).toFixed(2));
     }
     expect(shown.length).toBeGreaterThan(10);

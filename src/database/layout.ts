@@ -337,7 +337,7 @@ function refuseDependents(dependents: readonly Dependent[]): void {
     `this version has another form of what stands in the way: ${each.join('; ')}`,
     {
       exitCode: exitCodes.configuration,
-      hint: `drop it, let this version publish, and make it anew as reading.md says: ${[...said.keys()].map((name) => `DROP ${name.replace(/^\w+/, (kind) => kind.toUpperCase())}`).join('; ')}`,
+      hint: `drop it, let this version publish, and make it anew as postgresql.md says: ${[...said.keys()].map((name) => `DROP ${name.replace(/^\w+/, (kind) => kind.toUpperCase())}`).join('; ')}`,
     },
   );
 }

@@ -58,7 +58,7 @@ function meaningCell({ means, null: why, byClock, public: shown }: Column): stri
   return cell([means, ...notes].join(' '));
 }
 
-/** The parts of docs/reading.md between `<!-- name -->` and `<!-- end of name -->`. */
+/** The parts of docs/reference/columns.md between `<!-- name -->` and `<!-- end of name -->`. */
 const reference: Readonly<Record<string, string>> = {
   views: [
     '| View | One row for |',

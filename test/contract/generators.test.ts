@@ -11,7 +11,7 @@ import { type TypedCopy, typedCopy } from './typed-copy.ts';
 
 /*
  * What generators and ORMs rely on. kysely-codegen, drizzle-kit, TypeORM, SQLAlchemy and Django themselves were tried at
- * 8552e50f, with the result in docs/reading.md; here stands what has to hold so that they go on working.
+ * 8552e50f, with the result in docs/clients.md; here stands what has to hold so that they go on working.
  */
 
 const views = Object.keys(contract);
@@ -30,9 +30,9 @@ function misread(found: Found): string[] {
   );
 }
 
-/** The configuration of docs/reading.md that begins with the name of its file, as the generator loads it. */
+/** The configuration of docs/clients.md that begins with the name of its file, as the generator loads it. */
 function configuration(name: string): Record<string, unknown> {
-  const code = new RegExp(`\`\`\`(?:js|ts)\n// ${name}\n(.*?)\`\`\``, 's').exec(document('docs/reading.md'))?.[1] ?? '';
+  const code = new RegExp(`\`\`\`(?:js|ts)\n// ${name}\n(.*?)\`\`\``, 's').exec(document('docs/clients.md'))?.[1] ?? '';
   const module = { exports: {} };
   new Function('module', 'require', code)(module, createRequire(new URL('../../package.json', import.meta.url)));
   return module.exports;
@@ -118,7 +118,7 @@ describe('a generator or an ORM', () => {
     expect(misread(introspected('bare_')).length).toBeGreaterThan(200);
   });
 
-  it('is told by the configurations of docs/reading.md to leave out all that is private, and no view', () => {
+  it('is told by the configurations of docs/clients.md to leave out all that is private, and no view', () => {
     const tables = db
       .prepare<[], string>(
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT GLOB 'typed_*' AND name NOT GLOB 'bare_*' AND name NOT GLOB 'sqlite_*'",

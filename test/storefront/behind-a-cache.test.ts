@@ -27,7 +27,7 @@ import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
 
-/* Real caches, configured as docs/storefront.md says, over an hour in which every few minutes a time begins or an image expires. */
+/* Real caches, configured as docs/http.md says, over an hour in which every few minutes a time begins or an image expires. */
 
 const stack = new AsyncDisposableStack();
 afterAll(() => stack.disposeAsync());
@@ -181,9 +181,8 @@ function fill(test: TestMirror): void {
 
 /** Returns a configuration of the document. */
 function configured(name: 'nginx' | 'varnish' | 'caddy'): string {
-  const [, text] =
-    new RegExp(`<!-- ${name} -->\\n\`\`\`\\w+\\n([^]*?)\`\`\``).exec(document('docs/storefront.md')) ?? [];
-  if (text === undefined) throw new Error(`docs/storefront.md has no configuration of ${name}`);
+  const [, text] = new RegExp(`<!-- ${name} -->\\n\`\`\`\\w+\\n([^]*?)\`\`\``).exec(document('docs/http.md')) ?? [];
+  if (text === undefined) throw new Error(`docs/http.md has no configuration of ${name}`);
   return text;
 }
 

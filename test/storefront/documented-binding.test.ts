@@ -12,7 +12,10 @@ import { filledHarness } from '../fakes/virtual-harness.ts';
 function statements(): string[] {
   const blocks = (path: string, language: string) =>
     [...document(path).matchAll(new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 'gs'))].map(([, code = '']) => code);
-  const quoted = (code: string) => [...code.matchAll(/(["'])(SELECT .*?)\1(?:\)|, \()/gs)].map(([, , sql = '']) => sql);
+  const quoted = (code: string) =>
+    [...code.matchAll(/(["'])(SELECT (?:(?!\1).)*)\1(?:\)|, \(|, \[\$?(?:product_)?id\])/gs)].map(
+      ([, , sql = '']) => sql,
+    );
   const found = documents.flatMap((path) => [
     ...sqliteStatements(path).map((sql) => sql.replace(/;\s*$/, '')),
     ...['php', 'python'].flatMap((language) => blocks(path, language)).flatMap(quoted),

@@ -146,7 +146,7 @@ describe.each(shopLanguages)('the storefront in %s', needs('php', 'python3'), (l
 });
 
 /** The lines of the documented example that open a mirror. */
-const opening = /\$file = .*?\n\]\);\n/s.exec(document('docs/reading.md'))?.[0] ?? '';
+const opening = /\$file = .*?\n\]\);\n/s.exec(document('docs/storefront.md'))?.[0] ?? '';
 
 /** A page that prints a title, or dies in the middle of a read: a statement has given one row of many, in a transaction. */
 const page = (open: string) => `<?php
@@ -196,7 +196,7 @@ function mirrorOf(title: string) {
   const later = () => Date.now() + 1000;
   return {
     path: test.path,
-    open: opening.replaceAll('data/mirror.db', test.path),
+    open: opening.replace("getenv('MIRROR')", `'${test.path}'`),
     retitle: (next: string) => putProducts(test, [productOf(1, { title: next })], { sent_at: later() }),
     /** Copies the log into the file; returns whether a reader hinders it. */
     hindered: () => {

@@ -1,37 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
-
-const script = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const columns = 'date, time, variant_id, availability, max_tickets, retail_price, booking_fee, stale';
-
-it(
-  'PHP, Python, the sqlite3 shell and Node read the same slots from the live file, without settings',
-  needs('php', 'python3', 'sqlite3'),
-  async () => {
-    await using harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() });
-    await harness.fill();
-    const { path } = harness.daemon.config.mirror;
-    const db = openMirrorForReading(path);
-    const { product_id } = db
-      .prepare<[], { product_id: number }>(
-        'SELECT product_id FROM availability_slots GROUP BY product_id ORDER BY count(*) DESC LIMIT 1',
-      )
-      .get() ?? { product_id: 0 };
-    const sql = `SELECT ${columns} FROM availability_slots WHERE product_id = ${product_id} AND currency = 'EUR' ORDER BY date, time, variant_id`;
-    const rows = db.prepare(sql).raw().all() as unknown[][];
-    const wanted = `${rows.map((row) => row.join('|')).join('\n')}\n`;
-    expect(rows.length).toBeGreaterThan(500);
-    db.close();
-    expect(execFileSync('php', [script('slots.php'), path, String(product_id)], { encoding: 'utf8' })).toBe(wanted);
-    expect(execFileSync('python3', [script('slots.py'), path, String(product_id)], { encoding: 'utf8' })).toBe(wanted);
-    expect(execFileSync('sqlite3', ['-readonly', path, sql], { encoding: 'utf8' })).toBe(wanted);
-  },
-);
 
 /** The instants of a view as an old SQLite computes them: on 3.40 `unixepoch('subsec')` is NULL, and so would be `stale`. */
 it(

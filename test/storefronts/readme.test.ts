@@ -20,7 +20,7 @@ it('the README’s examples in PHP, Python and Node read a mirror', needs('php',
   const run = (program: string, ...args: string[]) => execFileSync(program, args, { encoding: 'utf8' });
   expect(run('php', '-r', `${example('php', path)} echo 'read ', $query->columnCount();`)).toBe('read 4');
   expect(run('python3', '-c', `import sqlite3\n${example('python', path)}print('read', len(rows.description))`)).toBe(
-    'read 3\n',
+    'read 4\n',
   );
   const node = `${example('js', path)}\nconsole.log(reader.product(703295)?.title);`;
   expect(run(process.execPath, '--input-type=module', '-e', node)).toBe('Tower 703295\n');

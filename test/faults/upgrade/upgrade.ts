@@ -61,7 +61,7 @@ function look(db: Database.Database): string {
   try {
     return read();
   } catch (error) {
-    // What docs/reading.md says: once more, at once.
+    // What docs/reader.md says: once more, at once.
     if (/_RECOVERY$/.test((error as { code: string }).code)) return read();
     throw error;
   }

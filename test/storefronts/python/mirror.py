@@ -73,11 +73,11 @@ class Mirror:
 
     def slots(self, product, date):
         """What can be put into an order, as far as the mirror may still be believed."""
-        return self.rows("""SELECT s.time, s.variant_id, v.label, s.retail_price, min(s.availability, s.max_tickets, 9) AS most
+        return self.rows("""SELECT s.time, s.variant_id, v.label, s.retail_price, min(COALESCE(s.availability, 9), COALESCE(s.max_tickets, 9), 9) AS most
             FROM availability_slots s
             LEFT JOIN variants v ON v.product_id = s.product_id AND v.variant_id = s.variant_id AND v.language = :language
             WHERE s.product_id = :id AND s.currency = :currency AND s.date = :date AND s.freshness <> 'expired'
-            AND s.availability > 0 AND s.max_tickets > 0 AND s.retail_price >= 0
+            AND most > 0 AND s.retail_price >= 0
             ORDER BY s.time, v.variant_type IS NOT 'adult', s.retail_price DESC""", id=product, date=date)
 
     def recommended(self, product):
