@@ -1,14 +1,13 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anyNumber, commandLine, someNumber, wholeNumber } from '../command-line.ts';
 import { startProgram } from '../fakes/run-cli.ts';
 import { missingOf } from '../fakes/tools.ts';
 import { judged, resultsOf, runTests } from './matrix/suite.ts';
-import { type Row, rows, withMeasured } from './matrix/table.ts';
+import { type Row, rows } from './matrix/table.ts';
 import { CannotRun, type FaultOptions, type Outcome, type Run } from './run.ts';
 import { runsOf } from './runs.ts';
 
-type Flag = 'strict' | 'long' | 'all' | 'write' | 'whole';
+type Flag = 'strict' | 'long' | 'all' | 'whole';
 
 /*
  * The table of faults. Tests of the suite are run, or read where a run of the suite has left its results
@@ -43,7 +42,6 @@ const command = commandLine(
   .option('--whole', 'mutations: all tests judge each, not the nearest')
   .option('--workers <n>', 'mutations: how many are tried side by side', someNumber, 1)
   .option('--seed <n>', 'what is drawn', wholeNumber, 1)
-  .option('--write', 'put what was measured into docs/faults.md')
   .parse();
 const options = command.opts<
   Omit<FaultOptions, 'lines' | 'long' | 'all' | 'sample' | 'whole'> & {
@@ -165,7 +163,6 @@ for (const row of chosen) {
 const results =
   (await resultsOf(process.env.CATALOGUED_TEST_RESULTS)) ??
   (named.length > 0 ? await runTests(named, { long, slow: long || only !== undefined }) : { testResults: [] });
-const measured = new Map<string, string>();
 let [failures, left] = [0, 0];
 for (const [row, of] of shown) {
   const outcomes = [...suited(row), ...of];
@@ -174,7 +171,6 @@ for (const [row, of] of shown) {
   if (!passed) failures += 1;
   if (!ran) left += 1;
   const found = outcomes.map(({ numbers }) => numbers).join('; ') || 'nothing: thought through, not run';
-  measured.set(row.id, found);
   say(
     `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.fault} | ${row.expected} | ${found} | ${row.control}`,
   );
@@ -182,8 +178,4 @@ for (const [row, of] of shown) {
 say(
   `${chosen.length} rows, ${failures} not as expected, ${left} not run; ${chosen.filter(({ open }) => open !== '').length} with a part that was thought through and not run`,
 );
-if (options.write) {
-  const path = join(root, 'docs/faults.md');
-  writeFileSync(path, withMeasured(readFileSync(path, 'utf8'), measured));
-}
 process.exitCode = failures === 0 ? 0 : 1;

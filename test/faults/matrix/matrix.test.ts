@@ -1,15 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { document } from '../../documents.ts';
 import { judged } from './suite.ts';
-import { type NamedTest, rows, rowsIn, trackRecordIn, withMeasured } from './table.ts';
+import { type NamedTest, rows } from './table.ts';
 
 const root = new URL('../../../', import.meta.url);
 const numbers = (letter: string, last: number) => Array.from({ length: last }, (_, index) => `${letter}${index + 1}`);
 
 const text = document('docs/faults.md');
-const trackRecord = trackRecordIn(text);
 
 /** Those that are not in their file. */
 function missing(tests: readonly NamedTest[]): string[] {
@@ -63,41 +61,5 @@ describe('the matrix of faults', () => {
       skipped: 1,
       failed: ['test/a.test.ts has no test "is gone"'],
     });
-  });
-
-  it('takes what was measured, and nothing else changes', () => {
-    const [first, ...others] = rowsIn(withMeasured(text, new Map([['D1', 'nothing']])));
-    expect([first, ...others]).toEqual(rows);
-    expect(withMeasured(text, new Map([['D1', 'nothing']]))).toMatch(/^\| D1 \| [^|]+ \| [^|]+ \| nothing \| /m);
-    expect(withMeasured(text, new Map())).toBe(text);
-  });
-});
-
-/** The names that are no commit of this branch's history: what only the machine has on which it was made is gone elsewhere. */
-function notInHistory(names: readonly string[]): readonly string[] {
-  const { stdout } = spawnSync('git', ['rev-list', 'HEAD'], { cwd: root, encoding: 'utf8' });
-  const commits = stdout.split('\n');
-  return names.filter((name) => !commits.some((commit) => commit.startsWith(name)));
-}
-
-describe('the track record', () => {
-  it('names at least 25 bugs, each held by a test that there is', () => {
-    expect(trackRecord.length).toBeGreaterThanOrEqual(25);
-    expect(trackRecord.filter(({ tests }) => tests.length !== 1)).toEqual([]);
-    expect(missing(trackRecord.flatMap(({ tests }) => tests))).toEqual([]);
-  });
-
-  it('names commits that there are, and of each mending the one before', ({ skip }) => {
-    const asked = spawnSync('git', ['rev-parse', '--is-shallow-repository'], { cwd: root, encoding: 'utf8' });
-    skip(asked.stdout !== 'false\n', 'a checkout without its history');
-    const mended = trackRecord.filter((each) => each.mended !== null);
-    expect(notInHistory(trackRecord.flatMap((each) => [each.wrong, each.mended ?? each.wrong]))).toEqual([]);
-    expect(notInHistory(['0000000'])).toEqual(['0000000']);
-    const { stdout } = spawnSync('git', ['rev-parse', ...mended.map((each) => `${each.mended}^`)], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    const before = stdout.trim().split('\n');
-    expect(mended.filter(({ wrong }, index) => !before[index]?.startsWith(wrong))).toEqual([]);
   });
 });
