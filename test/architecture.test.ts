@@ -134,7 +134,7 @@ const allowed: Record<string, readonly string[]> = {
     'log.ts',
     'package.ts',
   ],
-  // BatchReads at everything, and runs where no daemon does: it knows none.
+  // Looks at everything, and runs where no daemon does: it knows none.
   doctor: [
     'config',
     'domain',

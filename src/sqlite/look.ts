@@ -32,7 +32,7 @@ export function isChecked(path: string): boolean {
 }
 
 /**
- * BatchReads at a file without changing a byte of it; `whole` goes through every page. Throws `permission` and `io`. For who
+ * Looks at a file without changing a byte of it; `whole` goes through every page. Throws `permission` and `io`. For who
  * holds the lock: the side files that SQLite makes to look are removed again where the file is not used afterwards.
  */
 export function lookAt(path: string, kind: FileKind, depth: LookDepth): Look {

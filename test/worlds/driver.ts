@@ -273,7 +273,7 @@ class Driver implements Disposable {
     this.#ofCopy.look(clock.now());
   }
 
-  /** BatchReads at what a storefront would send to a browser now. */
+  /** Looks at what a storefront would send to a browser now. */
   #showFiles(): void {
     if (!existsSync(this.#path)) return;
     const { clock, daemon } = this.#world.harness;

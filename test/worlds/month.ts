@@ -223,7 +223,7 @@ class ImageWatch implements Disposable {
       .pluck();
   }
 
-  /** BatchReads at each minute between two instants at which the mirror was what it is now. */
+  /** Looks at each minute between two instants at which the mirror was what it is now. */
   look(from: number, to: number): void {
     const found = this.#shown;
     for (let at = Math.ceil((from + 1) / minute) * minute; at <= to; at += minute) {

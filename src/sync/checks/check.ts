@@ -221,7 +221,7 @@ function idOf({ product_id, edition, part }: RecordKey): string {
   return `${product_id} ${edition} ${part}`;
 }
 
-/** BatchReads up the product and date of a question; answers directly if no call is needed. */
+/** Looks up the product and date of a question; answers directly if no call is needed. */
 function prepare(sync: Sync, question: CheckQuestion): Question | CheckAnswer {
   const { mirror, clock, policy } = sync;
   const { product_id, date, expect_price: price = null } = question;

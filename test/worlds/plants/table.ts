@@ -93,8 +93,8 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     edits: [
       {
         file: 'src/daemon/jobs.ts',
-        is: 'run: () => images.sweep() }',
-        was: 'run: async () => {} }',
+        is: 'run: () => images.sweep(),',
+        was: 'run: async () => {},',
       },
     ],
   },
