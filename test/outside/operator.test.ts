@@ -56,7 +56,7 @@ describe('what an operator is told', () => {
   it('is the same in /metrics as in the status, in the strict format, and each metric is documented', async () => {
     const { status, text } = await atOneMoment();
     const { families, samples } = metrics(text);
-    const rows = said('monitoring').matchAll(/^\| `((?:catalogued|process|nodejs)_\w+)` \|/gm);
+    const rows = said('reference/metrics').matchAll(/^\| `((?:catalogued|process|nodejs)_\w+)` \|/gm);
     expect(families).toEqual(new Set([...rows].map(([, name = '']) => name)));
     const figures = {
       catalogued_products_visible: status.products.visible,
