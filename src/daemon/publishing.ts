@@ -53,7 +53,7 @@ interface Connections {
   readonly postgres: Postgres;
   readonly watched: Postgres;
   readonly followers: Postgres;
-  /** When the database answered last. */
+  /** Instant of the last answer of the database. */
   readonly answer: { readonly at: number };
   /** Closes them. */
   readonly stack: AsyncDisposableStack;
@@ -69,7 +69,7 @@ export class Publishing implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
   /** Null: the facts are unknown. */
   #facts: DatabaseFacts | null = null;
-  /** Why the database does not answer; null: it does. */
+  /** Reason for which the database does not answer; null: it does. */
   #silence: string | null = null;
 
   constructor({ config, mirror, sync, sharing, writer }: Mirroring, connections: Connections) {

@@ -158,7 +158,7 @@ export class CallbackAddresses extends KnownAddresses {
   #noteMaster(now: Instant): boolean {
     if (this.master === null) return false;
     const fingerprint = keyed(this.master, 'fingerprint').toString('hex').slice(0, 16);
-    const known = this.#db.value(() => query.selectFrom('inbox').select('master_fingerprint'))() ?? null;
+    const known = this.#db.value(() => query.selectFrom('inbox').select('master_fingerprint'))();
     if (known === fingerprint) return false;
     const note = this.#db.change(({ to }: Bound<{ to: string }>) =>
       query.updateTable('inbox').set({ master_fingerprint: to }),

@@ -180,7 +180,7 @@ export class Deliveries extends DeliveryReads<Writes> {
     this.#file = file;
     this.#limits = { ...usualLimits, ...given };
     this.#standing = standing;
-    this.last_heartbeat = this.db.value(() => query.selectFrom('inbox').select('heartbeat_at'))() ?? null;
+    this.last_heartbeat = this.db.value(() => query.selectFrom('inbox').select('heartbeat_at'))();
   }
 
   /**

@@ -6,7 +6,7 @@ export interface Html {
   readonly markup: string;
 }
 
-/** What a template takes, and the cell of a table. */
+/** A value that a template or a cell of a table shows. */
 export type Value = Html | Words | Bar | Listing<Value> | number | null | readonly Value[];
 
 /** Builds markup from a template. Escapes every value except other markup and lists of it; null becomes nothing. */

@@ -56,7 +56,7 @@ interface Waiting {
 export class SharedDesk implements Desk {
   readonly #deliveries: SharedDeliveries;
   readonly #log: Logger;
-  /** What comes while one group is stored makes up the next: a flood takes as many round trips as it lasts. */
+  /** Deliveries that arrive while a group is stored form the next group. A flood takes as many round trips as it lasts. */
   readonly #waiting: Waiting[] = [];
   #isStoring = false;
   #failing = false;

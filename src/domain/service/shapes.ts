@@ -42,7 +42,7 @@ type RowValues<Row extends Declared> = { readonly [Name in keyof Row]: ValueOf<R
 
 /** Declares the members of a row: decoding, `probe` and the documents follow this one place. */
 export class Shape<Row extends Declared = Declared> {
-  /** What a row is, for people: `the product`. */
+  /** The name of a row in a message: `the product`. */
   readonly row: string;
   readonly members: Row;
   readonly #entries: readonly (readonly [name: string, path: string, member: Member<unknown>])[];

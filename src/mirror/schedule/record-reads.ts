@@ -244,7 +244,7 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
 
   /** Returns the instant at which the next record of a job, or of any (null), is due; null if there is none. */
   nextDueAt(job_id: number | null): number | null {
-    return (job_id === null ? this.#next() : this.#nextOfJob({ job_id })) ?? null;
+    return job_id === null ? this.#next() : this.#nextOfJob({ job_id });
   }
 
   /** Returns everything that is known of a product's records, for people. */

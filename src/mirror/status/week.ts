@@ -20,7 +20,7 @@ const worstAtMost = 10;
 /** Random reads are stored for seven days, so a week that ended longer ago than this has none of its own. */
 const truthWithinMs = 86_400_000;
 
-/** What a report has from elsewhere. */
+/** Parts of a report that the mirror does not have. */
 interface ReportOf {
   readonly week: Week;
   readonly mirror: string;
@@ -124,7 +124,7 @@ export class WeekReads extends Store<Reads> {
     working.select('subscription_id').where('type', '=', 'products_i_sell').limit(1),
   );
 
-  /** Reads the report on a week, all of one moment. What the file does not have is given. */
+  /** Reads the report on a week, all of one moment. The caller gives what the file does not have. */
   read(given: ReportOf, now: Instant): WeekReport {
     const { week } = given;
     const span = { from: instant(week.from), to: instant(week.to) };
