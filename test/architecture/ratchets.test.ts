@@ -6,6 +6,9 @@ describe('the size of the repository', () => {
   it('counts a long line as the lines that it would fill, and the same tokens in whatever layout', () => {
     expect(sizeOf('const a = 1;\nconst b = 2;\n')).toEqual({ lines: 2, tokens: 10 });
     expect(sizeOf('const a = 1; const b = 2;')).toEqual({ lines: 1, tokens: 10 });
+    // A file that moves into a folder makes nothing larger.
+    for (const path of ['./a.ts', '../../b/a.rules.ts'])
+      expect(sizeOf(`import { a } from '${path}';`)).toEqual({ lines: 1, tokens: 7 });
     expect(sizeOf(`x${' '.repeat(240)}y`).lines).toBe(3);
   });
 

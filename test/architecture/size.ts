@@ -7,7 +7,7 @@ import { commandLine } from '../command-line.ts';
 /** What is in a part of the repository. A line longer than 120 characters counts as the lines that it would fill. */
 export interface Size {
   readonly lines: number;
-  /** Words, numbers and marks: what the same text has in whatever layout. */
+  /** Words, numbers and marks: what the same text has in whatever layout. The path of an import counts as one. */
   readonly tokens: number;
 }
 
@@ -20,7 +20,7 @@ export function sizeOf(text: string): Size {
   const lines = text.replace(/\n$/, '').split('\n');
   return {
     lines: lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / width)), 0),
-    tokens: text.match(/[\p{L}\p{N}_$]+|[^\s\p{L}\p{N}_$]/gu)?.length ?? 0,
+    tokens: text.match(/(?<=from )'\.[^'\n]*'|[\p{L}\p{N}_$]+|[^\s\p{L}\p{N}_$]/gu)?.length ?? 0,
   };
 }
 
