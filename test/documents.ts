@@ -12,7 +12,6 @@ const homes = {
   'Every assumption, and what you see if it is wrong': 'docs/reference/assumptions.md',
   'Open points of the specification': 'docs/reference/assumptions.md',
   Dependencies: 'docs/architecture.md',
-  'Promises, and the tests that show them': 'docs/promises.md',
   'Read it': 'README.md',
   'What you can rely on': 'README.md',
 } as const;

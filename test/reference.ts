@@ -6,6 +6,8 @@ import { rowShapes } from '../src/domain/service/shapes.ts';
 import { document } from './documents.ts';
 import { everyCommand } from './fakes/every-command.ts';
 import { runHere } from './fakes/run-here.ts';
+import { rows } from './faults/matrix/table.ts';
+import { guarantees } from './faults/mutations/promises.ts';
 
 /* The parts of docs/reference/ that are made from the code, but for columns and conditions: a test holds them equal. */
 
@@ -118,6 +120,28 @@ export const members = (): string =>
       });
       return [[of === 'products' ? '`products`, `product`' : code(of), ...rest].join(' '), names.join(', ')];
     }),
+  );
+
+/** The tests and scripts that show something, each test as a link. */
+const linked = (shown: readonly string[]) =>
+  [...new Set(shown.map((each) => each.replace(/ > .*/, '')))]
+    .map((each) =>
+      /^(faults|worlds|bench)( |$)/.test(each) ? code(`npm run ${each}`) : `[${each}](../../test/${each}.test.ts)`,
+    )
+    .join(', ');
+
+/** The table of docs/reference/promises.md. */
+export const promises = (): string =>
+  table(
+    'Guarantee, Tests, Control',
+    guarantees.map(({ promise, shown, control = '' }) => [promise, linked(shown), control]),
+  );
+
+/** The table of docs/reference/faults.md. */
+export const faults = (): string =>
+  table(
+    'Row, Fault, Injected, Expected, Shown by, Not run',
+    rows.map(({ id, fault, injected, expected, shown, open }) => [id, fault, injected, expected, linked(shown), open]),
   );
 
 /** Returns the number with which a constant or member is declared in a source file: the first of its name. */

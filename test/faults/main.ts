@@ -38,7 +38,10 @@ const command = commandLine(
   .option('--images <n>', 'D3: how many crash images', someNumber, 5000)
   .option('--reads <n>', 'readers, followed: how many', anyNumber, 1_000_000)
   .option('--sample <n>', 'mutations: how many are judged (60); promises: how many, drawn (all)', someNumber)
-  .option('--row <words>', 'promises: of rows of docs/promises.md that begin so or have this in their beginning')
+  .option(
+    '--row <words>',
+    'promises: only guarantees with this in their beginning (test/faults/mutations/promises.yaml)',
+  )
   .option('--whole', 'mutations: all tests judge each, not the nearest')
   .option('--workers <n>', 'mutations: how many are tried side by side', someNumber, 1)
   .option('--seed <n>', 'what is drawn', wholeNumber, 1)
@@ -64,7 +67,7 @@ if (unknown.length > 0)
 const runs = runsOf({ ...options, all, long, lines, whole, sample });
 const homeless = Object.keys(runs).filter((id) => !rows.some((row) => row.id === id && row.by.includes(id)));
 if (homeless.length > 0)
-  throw new Error(`docs/faults.md does not say that npm run faults shows ${homeless.join(', ')}`);
+  throw new Error(`test/faults/matrix/faults.yaml does not say that npm run faults shows ${homeless.join(', ')}`);
 const chosen = rows.filter(({ id }) => wanted.includes(id));
 
 interface Ended extends Outcome {
@@ -172,7 +175,7 @@ for (const [row, of] of shown) {
   if (!ran) left += 1;
   const found = outcomes.map(({ numbers }) => numbers).join('; ') || 'nothing: thought through, not run';
   say(
-    `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.fault} | ${row.expected} | ${found} | ${row.control}`,
+    `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.fault}: ${row.injected} | ${row.expected} | ${found} | ${row.control}`,
   );
 }
 say(

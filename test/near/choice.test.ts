@@ -13,7 +13,7 @@ describe('the tests nearest to a change', () => {
     ['schema/config.schema.json', 'test/config/equality.test.ts'],
     ['config/catalogued.yaml', 'test/config/equality.test.ts'],
     ['docs/operating.md', 'test/docs.test.ts'],
-    ['docs/faults.md', 'test/faults/matrix/matrix.test.ts'],
+    ['test/faults/matrix/faults.yaml', 'test/faults/matrix/matrix.test.ts'],
     ['README.md', 'test/docs.test.ts'],
     ['package.json', 'test/docs.test.ts'],
     ['test/fakes/needs.ts', 'test/needs.test.ts'],

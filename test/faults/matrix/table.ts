@@ -1,6 +1,5 @@
+import { parse } from 'yaml';
 import { document } from '../../documents.ts';
-
-/* docs/faults.md is the table of faults: what is run is read from it. */
 
 /** A test of the suite: its file, relative to the repository's root, and part of its full name as it is written there. */
 export interface NamedTest {
@@ -8,12 +7,20 @@ export interface NamedTest {
   readonly title: string;
 }
 
-/** A fault of the table, and all that shows what becomes of it. */
-export interface Row {
+/** A fault as test/faults/matrix/faults.yaml has it. */
+interface Written {
   readonly id: string;
-  /** The fault, and how it is injected. */
   readonly fault: string;
+  readonly injected: string;
   readonly expected: string;
+  readonly shown: readonly string[];
+  readonly control?: readonly string[];
+  readonly open?: string;
+}
+
+/** A fault of the table, and all that shows its outcome. */
+export interface Row extends Required<Omit<Written, 'control'>> {
+  /** What tells of the control beside its tests. */
   readonly control: string;
   /** Tests that show it, and those that show that these would notice. */
   readonly tests: readonly NamedTest[];
@@ -21,42 +28,22 @@ export interface Row {
   readonly by: readonly string[];
   /** Other npm scripts, which take minutes and a program of their own: run by `--long`. */
   readonly commands: readonly string[];
-  /** What of it is thought through and not run. */
-  readonly open: string;
 }
 
-/** The tests that a cell names: `[faults/kill](../test/faults/kill.test.ts) “part of its full name”`. */
-function testsIn(cell: string): NamedTest[] {
-  const named = cell.matchAll(/\]\(\.\.\/(test\/\S+?\.test\.ts)\) “(.*?)”(?=, |$)/g);
-  return [...named].map(([, file = '', title = '']) => ({ file, title }));
+const own = /^faults -- --only (\w+)$/;
+
+function rowOf({ shown, control = [], open = '', ...row }: Written): Row {
+  const tests = [...shown, ...control].flatMap((each) => {
+    const [file, title] = each.split(/(?<=^\S+) > /);
+    return title === undefined ? [] : [{ file: `test/${file}.test.ts`, title }];
+  });
+  const scripts = shown.filter((each) => !/^\S+ > /.test(each));
+  return {
+    ...{ ...row, shown, open, tests },
+    control: control.join('; ') || '–',
+    by: scripts.flatMap((script) => own.exec(script)?.[1] ?? []),
+    commands: scripts.filter((script) => !own.test(script)),
+  };
 }
 
-/** The cells of each line of the table whose heading begins so. */
-function linesBelow(text: string, heading: string): string[][] {
-  const [, table = ''] = text.split(heading);
-  const [, , ...lines] = table.split('\n\n')[0]?.split('\n') ?? [];
-  return lines.map((line) =>
-    line
-      .slice(2, -2)
-      .split(' | ')
-      .map((cell) => cell.trim()),
-  );
-}
-
-/** Every fault that was thought of: the first eighty, those of copies, followers and instances, and programs of their own. */
-function rowsIn(text: string): Row[] {
-  return linesBelow(text, '| # | Fault,').map(
-    ([id = '', fault = '', expected = '', control = '', shown = '', open = '']) => {
-      const scripts = [...shown.matchAll(/`npm run ([^`]+)`/g)].map(([, script = '']) => script);
-      const own = /^faults -- --only (\w+)$/;
-      return {
-        ...{ id, fault, expected, control, open },
-        tests: [...testsIn(shown), ...testsIn(control)],
-        by: scripts.flatMap((script) => own.exec(script)?.[1] ?? []),
-        commands: scripts.filter((script) => !own.test(script)),
-      };
-    },
-  );
-}
-
-export const rows = rowsIn(document('docs/faults.md'));
+export const rows = (parse(document('test/faults/matrix/faults.yaml')) as Written[]).map(rowOf);

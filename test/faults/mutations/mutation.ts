@@ -11,7 +11,7 @@ export interface Mutation {
   readonly to: string;
   /** The file as it is then. */
   readonly text: string;
-  /** What was done, or which promise of docs/promises.md it breaks. */
+  /** What was done, or which guarantee it breaks. */
   readonly kind: string;
   /** The tests that are expected to notice; without, those nearest to the file. */
   readonly tests?: readonly Tests[];

@@ -11,7 +11,7 @@ it('each line that keeps a promise stands once where its name is declared, and t
   expect([...new Set(tests.map(({ file }) => file))].filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });
 
-it('at least three lines keep each promise of docs/promises.md', () => {
+it('at least three lines keep each guarantee', () => {
   const rows = linesOfRows();
   expect(rows.length).toBeGreaterThan(60);
   expect(rows.filter(({ lines }) => lines < 3)).toEqual([]);

@@ -1,12 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
 import { document } from '../../documents.ts';
 import { type Declared, declaredBelow } from './declared.ts';
 import { type Mutation, replaced } from './mutation.ts';
 import { namedTests } from './named-tests.ts';
 import type { Tests } from './scratch.ts';
 
-/** Lines that keep a promise, a row of docs/promises.md. */
+/** A guarantee, what shows it, and its control. */
+export interface Guarantee {
+  readonly promise: string;
+  /** Test files below test/, without `.test.ts`, or arguments of `npm run`. */
+  readonly shown: readonly string[];
+  readonly control?: string;
+}
+
+export const guarantees = parse(document('test/faults/mutations/promises.yaml')) as readonly Guarantee[];
+
+/** Lines that keep a guarantee. */
 interface Kept {
   /** Beginning of the row. */
   readonly row: string;
@@ -38,7 +49,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A service that ignores the dates it is asked for',
+    row: 'If the service answers for other dates',
     tests: ['domain/answered-span', 'domain/answer-lengths', 'sync/other-dates'],
     lines: {
       answeredSpan: { 'return days.size === 0 ? null : inCommon(all, named);': 'return all;' },
@@ -62,7 +73,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A time that has begun at the venue',
+    row: 'No view sells a time that has begun',
     tests: ['domain/venue', 'domain/passed-times', 'mirror/passed-times'],
     lines: {
       hasPassed: { 'time <= minute': 'time < minute' },
@@ -93,7 +104,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A list with fewer rows than the service counts',
+    row: 'A list that is shorter than its count',
     tests: ['sync/short-lists'],
     lines: {
       metAll: { 'return met + unusable >= (counted ?? 0);': 'return met + unusable >= 0 * (counted ?? 0);' },
@@ -144,7 +155,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'No call to what told us to wait',
+    row: 'Nothing calls an endpoint that told us to wait',
     tests: ['domain/budget', 'domain/rests', 'domain/rates', 'upstream/limiter'],
     lines: {
       asked: {
@@ -182,7 +193,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: '… even with the daemon dead',
+    row: 'Expired images stay hidden with the daemon down',
     tests: ['mirror/places', 'mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
     lines: {
       'schema/mirror/views.sql': {
@@ -207,7 +218,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'No half image file, none without its image',
+    row: 'No image file is partial',
     tests: ['upstream/image-host', 'domain/public-address', 'sync/image-files', 'upstream/pictures'],
     lines: {
       publicOnly: { 'if (inside || first === undefined)': 'if (first === undefined)' },
@@ -220,7 +231,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Credits are taken as they are sent',
+    row: 'Credits are stored as they are sent',
     tests: ['upstream/decode', 'mirror/images', 'mirror/changes', 'sync/images', 'storefronts/images'],
     lines: {
       'ImageTable.replace': {
@@ -261,7 +272,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Over HTTP no private column is answered',
+    row: 'HTTP answers never contain a private column',
     tests: ['admin/reads', 'admin/doors', 'admin/guard'],
     lines: {
       publicColumns: { "column.public !== false && name !== 'document'": "name !== 'document'" },
@@ -270,7 +281,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A cache that honours Expires',
+    row: 'Over 15 days without a read',
     tests: ['admin/reads', 'storefront/http-cache'],
     lines: {
       lastEqual: { 'if (at(middle) === body) same = middle;': 'if (at(middle) !== body) same = middle;' },
@@ -279,7 +290,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Search finds what visible products say',
+    row: 'Search finds the texts of visible products',
     tests: ['domain/search', 'storefront/exact', 'storefront/search', 'storefront/words', 'storefront/places'],
     lines: {
       filterSql: { 'form.sellable && ': 'false && ' },
@@ -304,7 +315,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'The daemon does what it should at the second',
+    row: 'Every job of the daemon runs when it should',
     tests: ['schedule', 'jobs'],
     lines: {
       tickAfter: { '(Math.floor(from / job.every) + 1) * job.every': '(Math.floor(from / job.every) + 2) * job.every' },
@@ -313,7 +324,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Both files are gone through in full once a day',
+    row: 'Both files are checked in full once a day',
     tests: ['domain/wall-clock', 'schedule', 'file-watch'],
     lines: {
       firstInstant: {
@@ -336,7 +347,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'We never start on a file that we do not understand',
+    row: 'The daemon never starts on a file',
     tests: ['commands/bad-input', 'commands/lost-files', 'file-watch'],
     lines: {
       conditionOf: { 'if (version > newest)': 'if (version < 0)', 'if (id !== kind.application_id)': 'if (id === 1)' },
@@ -344,7 +355,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A file that is lost or damaged is noticed',
+    row: 'A lost or damaged file is noticed',
     tests: ['commands/lost-files', 'file-watch', 'commands/bad-input', 'mirror/feed-id'],
     lines: {
       troubleOf: {
@@ -368,7 +379,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'No promise is broken at any minute of a month',
+    row: 'Every freshness target is met',
     tests: ['domain/cadence', 'domain/plan', 'sync/settle'],
     lines: {
       dueByCadence: { 'end - Math.min(beyond, cadence * pullBack)': 'end + Math.min(beyond, cadence * pullBack)' },
@@ -377,7 +388,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Nothing is withdrawn that is still offered',
+    row: 'Nothing that is still offered is withdrawn',
     tests: ['domain/absence', 'sync/absence', 'mirror/absence-worlds'],
     lines: {
       isThere: { "answerSince(facts) === 'there'": "answerSince(facts) === 'gone'" },
@@ -399,7 +410,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Old and new in the change feed',
+    row: 'Old and new values in the change feed',
     tests: ['feed-and-views', 'mirror/changes', 'mirror/availability'],
     lines: {
       dayChange: {
@@ -520,7 +531,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A backup is whole or not there',
+    row: 'A backup is whole or absent',
     tests: ['backup/harmed', 'backup/backup', 'backup/trouble'],
     lines: {
       failureOf: {
@@ -554,7 +565,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A wall clock that is years or hours wrong',
+    row: 'Two minutes after a wrong wall clock',
     tests: ['domain/wall-clock', 'trusted-clock', 'sync/wrong-clock'],
     lines: {
       judgeJump: { "if (agree(service, boot)) return { believe: 'boot', reason: 'wall-is-wrong' };": '' },
@@ -577,7 +588,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'Whichever single write or fsync fails',
+    row: 'When any single write or fsync fails',
     tests: ['inbox/storing', 'group-commit', 'snapshot', 'inbox/deliveries', 'fault'],
     lines: {
       Deliveries: { 'if (cause instanceof SyncFailed) this.#broken = cause;': '' },
@@ -586,7 +597,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'A full disk, and another program that writes our files',
+    row: 'A full disk, or another program',
     tests: ['storage', 'sync/foreign-lock', 'main', 'fault'],
     lines: {
       'Writer.#isOver': { 'if (this.#isStopped) break;': 'break;' },
@@ -643,7 +654,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'What a failed order tells is learned once',
+    row: 'The result of a failed order counts once',
     tests: ['sync/orders', 'sync/order-once'],
     lines: {
       reportOrder: { "if (outcome === 'failed' && isGoneCode(code))": "if (outcome !== 'failed' && isGoneCode(code))" },
@@ -739,7 +750,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'The page shows what is, offends against nothing',
+    row: 'The page shows the current state',
     tests: ['admin/page', 'admin/page-product', 'admin/page-search', 'admin/page-changes'],
     lines: {
       markupOf: { 'return escapeHtml(String(value));': 'return String(value);' },
@@ -751,7 +762,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'How much of what is shown is outdated',
+    row: 'The reported share of outdated data',
     tests: ['domain/outdated-share', 'sync/audits'],
     lines: {
       outdatedShare: { 'if (audited < fewestAudits)': 'if (audited < 0 * fewestAudits)' },
@@ -760,7 +771,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: "A week's report tells what happened in it",
+    row: 'The weekly report names each event once',
     tests: ['domain/week', 'commands/report'],
     lines: {
       turnoverOf: {
@@ -772,7 +783,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: 'No person can be found in what was searched for in vain',
+    row: 'Searches without results identify no person',
     tests: ['domain/week', 'inbox/searches', 'commands/report'],
     lines: {
       fewestSearches: { 'fewestSearches = 5': 'fewestSearches = 1' },
@@ -780,7 +791,7 @@ const kept: readonly Kept[] = [
     },
   },
   {
-    row: '`/metrics` says what `status` says',
+    row: '`/metrics` reports what `status` reports',
     tests: ['admin/metrics'],
     lines: {
       metricFamilies: {
@@ -867,13 +878,11 @@ const kept: readonly Kept[] = [
 
 const root = join(import.meta.dirname, '../../..');
 
-/** The beginnings of the rows of docs/promises.md, each with how many lines of it are changed. */
+/** The guarantees, each with how many lines of it are changed. */
 export function linesOfRows(): { readonly row: string; readonly lines: number }[] {
-  const [, table = ''] = document('docs/promises.md').split('|---|---|\n');
-  const rows = table.split('\n\n')[0]?.split('\n') ?? [];
-  return rows.map((row) => {
-    const own = kept.filter((each) => row.startsWith(`| ${each.row}`));
-    return { row, lines: own.flatMap(({ lines }) => Object.values(lines).flatMap(Object.keys)).length };
+  return guarantees.map(({ promise }) => {
+    const own = kept.filter((each) => promise.startsWith(each.row));
+    return { row: promise, lines: own.flatMap(({ lines }) => Object.values(lines).flatMap(Object.keys)).length };
   });
 }
 
