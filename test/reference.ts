@@ -122,26 +122,28 @@ export const members = (): string =>
     }),
   );
 
-/** The tests and scripts that show something, each test as a link. */
-const linked = (shown: readonly string[]) =>
-  [...new Set(shown.map((each) => each.replace(/ > .*/, '')))]
-    .map((each) =>
-      /^(faults|worlds|bench)( |$)/.test(each) ? code(`npm run ${each}`) : `[${each}](../../test/${each}.test.ts)`,
-    )
-    .join(', ');
+const isScript = (shown: string) => /^(faults|worlds|bench)( |$)/.test(shown);
 
 /** The table of docs/reference/promises.md. */
 export const promises = (): string =>
   table(
     'Guarantee, Tests, Control',
-    guarantees.map(({ promise, shown, control = '' }) => [promise, linked(shown), control]),
+    guarantees.map(({ promise, shown, control = '' }) => {
+      const linked = shown.map((each) =>
+        isScript(each) ? code(`npm run ${each}`) : `[${each}](../../test/${each}.test.ts)`,
+      );
+      return [promise, linked.join(', '), control];
+    }),
   );
 
 /** The table of docs/reference/faults.md. */
 export const faults = (): string =>
   table(
-    'Row, Fault, Injected, Expected, Shown by, Not run',
-    rows.map(({ id, fault, injected, expected, shown, open }) => [id, fault, injected, expected, linked(shown), open]),
+    'Row, Fault, Injected, Expected, Shown by, Not covered',
+    rows.map(({ id, fault, injected, expected, shown, open }) => {
+      const short = shown.map((each) => each.replace(/^faults -- --only | > .*/g, ''));
+      return [id, fault, injected, expected, [...new Set(short)].join(', '), open];
+    }),
   );
 
 /** Returns the number with which a constant or member is declared in a source file: the first of its name. */

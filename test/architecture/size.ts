@@ -29,6 +29,8 @@ export function partOf(file: string): string | null {
   const [folder = ''] = file.split('/');
   if (['package-lock.json', 'LICENSE', 'CHANGELOG.md', '.ci/size.json'].includes(file)) return null;
   if (folder === 'findings' || /\.(png|br)$/.test(file)) return null;
+  // The tables of faults and guarantees, from which pages of docs/reference/ are made.
+  if (/^test\/faults\/.*\.yaml$/.test(file)) return 'documentation';
   if (['src', 'test', 'schema', 'config'].includes(folder)) return folder;
   return file.endsWith('.md') ? 'documentation' : 'rest';
 }

@@ -17,19 +17,16 @@ export interface Guarantee {
 
 export const guarantees = parse(document('test/faults/mutations/promises.yaml')) as readonly Guarantee[];
 
-/** Lines that keep a guarantee. */
+/** Lines that keep a guarantee, by its beginning. */
 interface Kept {
-  /** Beginning of the row. */
-  readonly row: string;
   /** Test files below test/, without `.test.ts`, or `FILE > TITLE`: those that notice each of the changes. */
   readonly tests: readonly string[];
   /** By the name of what they stand in (a path, where it is not below src/), each with what it becomes. */
   readonly lines: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-const kept: readonly Kept[] = [
-  {
-    row: 'After a fill the mirror equals the service',
+const kept: Readonly<Record<string, Kept>> = {
+  'After a fill the mirror equals the service': {
     tests: ['upstream/decode', 'sync/fill', 'sync/editions'],
     lines: {
       said: { "large_url: 'large'": "large_url: 'medium'" },
@@ -37,8 +34,7 @@ const kept: readonly Kept[] = [
       rated: { 'rating_count: total }': 'rating_count: total + 1 }' },
     },
   },
-  {
-    row: 'A kill at any moment',
+  'A kill at any moment': {
     tests: ['sync/resync', 'commands/kill', 'commands/resync'],
     lines: {
       ResyncTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
@@ -48,8 +44,7 @@ const kept: readonly Kept[] = [
       resume: { 'state.next_page > 0 &&': 'state.next_page > 1000 &&' },
     },
   },
-  {
-    row: 'If the service answers for other dates',
+  'If the service answers for other dates': {
     tests: ['domain/answered-span', 'domain/answer-lengths', 'sync/other-dates'],
     lines: {
       answeredSpan: { 'return days.size === 0 ? null : inCommon(all, named);': 'return all;' },
@@ -60,8 +55,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Dates that contradict their product',
+  'Dates that contradict their product': {
     tests: ['sync/off-sale-answers'],
     lines: {
       judgeOffSale: {
@@ -72,8 +66,7 @@ const kept: readonly Kept[] = [
       settleStored: { 'off_sale_at: read.off_sale_at ?? null,': 'off_sale_at: null,' },
     },
   },
-  {
-    row: 'No view sells a time that has begun',
+  'No view sells a time that has begun': {
     tests: ['domain/venue', 'domain/passed-times', 'mirror/passed-times'],
     lines: {
       hasPassed: { 'time <= minute': 'time < minute' },
@@ -92,8 +85,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'An unusable answer changes no cell',
+  'An unusable answer changes no cell': {
     tests: ['sync/failed-reads', 'upstream/decode', 'upstream/http'],
     lines: {
       decodeProductDetail: { 'if (entry.product_id !== product_id)': 'if (entry.product_id !== entry.product_id)' },
@@ -103,8 +95,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'A list that is shorter than its count',
+  'A list that is shorter than its count': {
     tests: ['sync/short-lists'],
     lines: {
       metAll: { 'return met + unusable >= (counted ?? 0);': 'return met + unusable >= 0 * (counted ?? 0);' },
@@ -112,8 +103,7 @@ const kept: readonly Kept[] = [
       'Walk.#end': { 'if ((!complete && !together) || unusable > 0)': 'if (!complete && !together)' },
     },
   },
-  {
-    row: 'The catalogue is never emptied by a bad list',
+  'The catalogue is never emptied by a bad list': {
     tests: ['domain/absence', 'sync/absence', 'sync/rough-lists', 'mirror/absence-worlds'],
     lines: {
       withdrawal: { "if (answer === 'gone' && missing_walks >= listsWithout) return": "if (answer === 'gone') return" },
@@ -127,8 +117,7 @@ const kept: readonly Kept[] = [
       walkAgainAfter: { '? listsApartMs : null': '? 24 * listsApartMs : null' },
     },
   },
-  {
-    row: 'What most answers take away at once',
+  'What most answers take away at once': {
     tests: ['domain/evidence/claims', 'domain/conditions', 'sync/held', 'sync/absence', 'worlds/lies'],
     lines: {
       judgeClaim: {
@@ -142,8 +131,7 @@ const kept: readonly Kept[] = [
       heldClaims: { "? 'error' : 'warning'": "? 'warning' : 'error'" },
     },
   },
-  {
-    row: 'Images that all vanish at once',
+  'Images that all vanish at once': {
     tests: ['sync/lists', 'sync/images'],
     lines: {
       holdVanishedImages: {
@@ -154,8 +142,7 @@ const kept: readonly Kept[] = [
       areVanished: { "'image-list') !== null": "'image-list') === null" },
     },
   },
-  {
-    row: 'Nothing calls an endpoint that told us to wait',
+  'Nothing calls an endpoint that told us to wait': {
     tests: ['domain/budget', 'domain/rests', 'domain/rates', 'upstream/limiter'],
     lines: {
       asked: {
@@ -177,8 +164,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'No image is shown 14 days after',
+  'No image is shown 14 days after': {
     tests: ['sync/images', 'mirror/images', 'storefronts/images', 'mirror/views'],
     lines: {
       imageLimitMs: { 'export const imageLimitMs = 14 * 24': 'export const imageLimitMs = 15 * 24' },
@@ -192,8 +178,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Expired images stay hidden with the daemon down',
+  'Expired images stay hidden with the daemon down': {
     tests: ['mirror/places', 'mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
     lines: {
       'schema/mirror/views.sql': {
@@ -206,8 +191,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Every line of `images audit`',
+  'Every line of `images audit`': {
     tests: ['commands/images'],
     lines: {
       breachesOf: {
@@ -217,8 +201,7 @@ const kept: readonly Kept[] = [
       hiddenAt: { 'return Math.min(withdrawn_at,': 'return Math.max(withdrawn_at,' },
     },
   },
-  {
-    row: 'No image file is partial',
+  'No image file is partial': {
     tests: ['upstream/image-host', 'domain/public-address', 'sync/image-files', 'upstream/pictures'],
     lines: {
       publicOnly: { 'if (inside || first === undefined)': 'if (first === undefined)' },
@@ -230,8 +213,7 @@ const kept: readonly Kept[] = [
       judgeHead: { "if (status === 304 && known !== null) return { kind: 'unchanged', sent_at };": '' },
     },
   },
-  {
-    row: 'Credits are stored as they are sent',
+  'Credits are stored as they are sent': {
     tests: ['upstream/decode', 'mirror/images', 'mirror/changes', 'sync/images', 'storefronts/images'],
     lines: {
       'ImageTable.replace': {
@@ -242,8 +224,7 @@ const kept: readonly Kept[] = [
       decodeImages: { 'if (credit === unreadableCredit ||': 'if (' },
     },
   },
-  {
-    row: 'Four readers in PHP, Python and Node',
+  'Four readers in PHP, Python and Node': {
     tests: ['mirror/statements', 'storage', 'mirror/opening', 'mirror/next-version', 'mirror/views', 'backup/upgrade'],
     lines: {
       writesTo: {
@@ -258,8 +239,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'PHP, Python, the sqlite3 shell and Node read the same rows',
+  'PHP, Python, the sqlite3 shell and Node read the same rows': {
     tests: ['mirror/views', 'contract/binding', 'storefronts/readers', 'storefront/reader'],
     lines: {
       'schema/mirror/views.sql': {
@@ -271,8 +251,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'HTTP answers never contain a private column',
+  'HTTP answers never contain a private column': {
     tests: ['admin/reads', 'admin/doors', 'admin/guard'],
     lines: {
       publicColumns: { "column.public !== false && name !== 'document'": "name !== 'document'" },
@@ -280,8 +259,7 @@ const kept: readonly Kept[] = [
       storefrontRefusal: { 'if (isFromElsewhere(headers) && !isAllowed)': 'if (isFromElsewhere(headers) && !isRead)' },
     },
   },
-  {
-    row: 'Over 15 days without a read',
+  'Over 15 days without a read': {
     tests: ['admin/reads', 'storefront/http-cache'],
     lines: {
       lastEqual: { 'if (at(middle) === body) same = middle;': 'if (at(middle) !== body) same = middle;' },
@@ -289,8 +267,7 @@ const kept: readonly Kept[] = [
       represent: { '`${reader.info().feed_id}-${hash(': '`${hash(' },
     },
   },
-  {
-    row: 'Search finds the texts of visible products',
+  'Search finds the texts of visible products': {
     tests: ['domain/search', 'storefront/exact', 'storefront/search', 'storefront/words', 'storefront/places'],
     lines: {
       filterSql: { 'form.sellable && ': 'false && ' },
@@ -298,8 +275,7 @@ const kept: readonly Kept[] = [
       joined: { 'if (word.length > 3 || /^\\d+$/.test(word)) yield': 'if (word.length > 30) yield' },
     },
   },
-  {
-    row: 'The reader survives an upgrade',
+  'The reader survives an upgrade': {
     tests: ['storefront/reader', 'storefront/plans'],
     lines: {
       'Connection.#look': {
@@ -314,8 +290,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Every job of the daemon runs when it should',
+  'Every job of the daemon runs when it should': {
     tests: ['schedule', 'jobs'],
     lines: {
       tickAfter: { '(Math.floor(from / job.every) + 1) * job.every': '(Math.floor(from / job.every) + 2) * job.every' },
@@ -323,8 +298,7 @@ const kept: readonly Kept[] = [
       passJob: { "needs: [...writes, 'time', 'key']": "needs: [...writes, 'time']" },
     },
   },
-  {
-    row: 'Both files are checked in full once a day',
+  'Both files are checked in full once a day': {
     tests: ['domain/wall-clock', 'schedule', 'file-watch'],
     lines: {
       firstInstant: {
@@ -334,8 +308,7 @@ const kept: readonly Kept[] = [
       watchFiles: { "await check(name, 'full', signal);": "await check(name, 'quick', signal);" },
     },
   },
-  {
-    row: 'A late answer never overwrites a newer one',
+  'A late answer never overwrites a newer one': {
     tests: ['mirror/availability', 'mirror/instants', 'sync/wrong-clock', 'sync/apply'],
     lines: {
       mayReplace: {
@@ -346,16 +319,14 @@ const kept: readonly Kept[] = [
       healedTo: { "if (rule === 'absent') return 'NULL';": "if (rule === 'absent') return '@late';" },
     },
   },
-  {
-    row: 'The daemon never starts on a file',
+  'The daemon never starts on a file': {
     tests: ['commands/bad-input', 'commands/lost-files', 'file-watch'],
     lines: {
       conditionOf: { 'if (version > newest)': 'if (version < 0)', 'if (id !== kind.application_id)': 'if (id === 1)' },
       held: { "lock.exec('BEGIN EXCLUSIVE');": "lock.exec('BEGIN');" },
     },
   },
-  {
-    row: 'A lost or damaged file is noticed',
+  'A lost or damaged file is noticed': {
     tests: ['commands/lost-files', 'file-watch', 'commands/bad-input', 'mirror/feed-id'],
     lines: {
       troubleOf: {
@@ -367,8 +338,7 @@ const kept: readonly Kept[] = [
       planRepair: { "restore: mirror !== 'keep' && facts.backup": "restore: mirror === 'keep' && facts.backup" },
     },
   },
-  {
-    row: 'No number of the change feed is used twice',
+  'No number of the change feed is used twice': {
     tests: ['mirror/feed-id', 'mirror/change-feed', 'mirror/changes'],
     lines: {
       judgeFeed: {
@@ -378,8 +348,7 @@ const kept: readonly Kept[] = [
       ChangeTable: { 'if (seq > this.#feed.ceiling()) this.#feed.reserve(seq + block);': '' },
     },
   },
-  {
-    row: 'Every freshness target is met',
+  'Every freshness target is met': {
     tests: ['domain/cadence', 'domain/plan', 'sync/settle'],
     lines: {
       dueByCadence: { 'end - Math.min(beyond, cadence * pullBack)': 'end + Math.min(beyond, cadence * pullBack)' },
@@ -387,8 +356,7 @@ const kept: readonly Kept[] = [
       settleStored: { 'stale_at: instant(sent_at + cadence),': 'stale_at: sent_at + 2 * cadence,' },
     },
   },
-  {
-    row: 'Nothing that is still offered is withdrawn',
+  'Nothing that is still offered is withdrawn': {
     tests: ['domain/absence', 'sync/absence', 'mirror/absence-worlds'],
     lines: {
       isThere: { "answerSince(facts) === 'there'": "answerSince(facts) === 'gone'" },
@@ -396,8 +364,7 @@ const kept: readonly Kept[] = [
       isGoneBy: { 'facts.missing_walks >= lists': 'facts.missing_walks >= 0 * lists' },
     },
   },
-  {
-    row: 'Each lane gets its reserved share',
+  'Each lane gets its reserved share': {
     tests: ['upstream/limiter', 'domain/budget'],
     lines: {
       afterTurn: {
@@ -409,8 +376,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Old and new values in the change feed',
+  'Old and new values in the change feed': {
     tests: ['feed-and-views', 'mirror/changes', 'mirror/availability'],
     lines: {
       dayChange: {
@@ -422,8 +388,7 @@ const kept: readonly Kept[] = [
       stateOf: { 'lowest_price: shown.lowest_price }': 'lowest_price: null }' },
     },
   },
-  {
-    row: 'The change feed has no gaps',
+  'The change feed has no gaps': {
     tests: ['mirror/changes', 'mirror/change-feed'],
     lines: {
       ChangeTable: {
@@ -434,8 +399,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'A follower of the feed gets each change once',
+  'A follower of the feed gets each change once': {
     tests: ['admin/change-stream', 'mirror/change-feed'],
     lines: {
       changeStream: {
@@ -445,8 +409,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'A client that binds text',
+  'A client that binds text': {
     tests: ['contract/binding', 'contract/contract', 'contract/models', 'storefront/documented-binding'],
     lines: {
       'schema/mirror/views.sql': {
@@ -456,8 +419,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'An upgrade loses no row of either file',
+  'An upgrade loses no row of either file': {
     tests: ['mirror/next-version', 'mirror/opening', 'backup/upgrade', 'contract/additive'],
     lines: {
       migrate: { 'replaceViews(db, views);': 'if (views.length === 0) replaceViews(db, views);' },
@@ -465,8 +427,7 @@ const kept: readonly Kept[] = [
       refuseUnusable: { 'if (backups.length > 0)': 'if (backups.length < 0)' },
     },
   },
-  {
-    row: 'Every state of every resource has one action',
+  'Every state of every resource has one action': {
     tests: ['mirror/policies', 'mirror/views'],
     lines: {
       'schema/mirror/views.sql': {
@@ -477,8 +438,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'A published copy is whole under its name',
+  'A published copy is whole under its name': {
     tests: ['snapshot'],
     lines: {
       verify: { 'new Database(copy, { fileMustExist: true })': 'new Database(copy)' },
@@ -489,8 +449,7 @@ const kept: readonly Kept[] = [
       keepSnapshots: { 'if (snapshotDue(facts, every, clock.now()))': 'if (!snapshotDue(facts, every, clock.now()))' },
     },
   },
-  {
-    row: 'A copy on another host that follows the mirror',
+  'A copy on another host that follows the mirror': {
     tests: ['follow/follow', 'follow/command'],
     lines: {
       tableWriter: { 'if (!isPublished(table) ||': 'if (' },
@@ -502,8 +461,7 @@ const kept: readonly Kept[] = [
       RowPages: { 'after < found.floor ||': '' },
     },
   },
-  {
-    row: 'PostgreSQL shows what the mirror shows',
+  'PostgreSQL shows what the mirror shows': {
     tests: ['database/publication', 'database/states', 'database/beside-readers'],
     lines: {
       'Publication.#putPages': {
@@ -518,8 +476,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Of several instances one calls the service',
+  'Of several instances one calls the service': {
     tests: ['domain/lease', 'database/lease', 'upstream/limiter'],
     lines: {
       trustedUntil: { 'return attempt_at + lease - margin;': 'return attempt_at + 9 * lease - margin;' },
@@ -530,8 +487,7 @@ const kept: readonly Kept[] = [
       'Limiter.constructor': { 'mayCall: () => leadership?.trusted() ?? true,': 'mayCall: () => true,' },
     },
   },
-  {
-    row: 'A backup is whole or absent',
+  'A backup is whole or absent': {
     tests: ['backup/harmed', 'backup/backup', 'backup/trouble'],
     lines: {
       failureOf: {
@@ -544,8 +500,7 @@ const kept: readonly Kept[] = [
       refuseWithoutSpace: { 'if (free >= needed) return;': 'if (free >= 0 * needed) return;' },
     },
   },
-  {
-    row: 'A clock that jumps either way',
+  'A clock that jumps either way': {
     tests: ['domain/backoff', 'sync/clock', 'schedule', 'sync/resync', 'sync/failed-reads'],
     lines: {
       recordFailure: {
@@ -564,8 +519,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'Two minutes after a wrong wall clock',
+  'Two minutes after a wrong wall clock': {
     tests: ['domain/wall-clock', 'trusted-clock', 'sync/wrong-clock'],
     lines: {
       judgeJump: { "if (agree(service, boot)) return { believe: 'boot', reason: 'wall-is-wrong' };": '' },
@@ -573,8 +527,7 @@ const kept: readonly Kept[] = [
       'Belief.look': { 'doubt === null && since >= quietMs': 'doubt === null' },
     },
   },
-  {
-    row: 'No notification that was answered with 200 is lost',
+  'No notification that was answered with 200 is lost': {
     tests: ['inbox/receiver', 'inbox/storing', 'inbox/deliveries', 'mirror/views', 'sync/apply', 'sync/notified'],
     lines: {
       Receiver: { 'await desk.keep({ received_at': 'void desk.keep({ received_at' },
@@ -587,8 +540,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'When any single write or fsync fails',
+  'When any single write or fsync fails': {
     tests: ['inbox/storing', 'group-commit', 'snapshot', 'inbox/deliveries', 'fault'],
     lines: {
       Deliveries: { 'if (cause instanceof SyncFailed) this.#broken = cause;': '' },
@@ -596,8 +548,7 @@ const kept: readonly Kept[] = [
       publishCopy: { 'for (const each of [temporary, `${temporary}-journal`]) rmSync(each, { force: true });': '' },
     },
   },
-  {
-    row: 'A full disk, or another program',
+  'A full disk, or another program': {
     tests: ['storage', 'sync/foreign-lock', 'main', 'fault'],
     lines: {
       'Writer.#isOver': { 'if (this.#isStopped) break;': 'break;' },
@@ -610,8 +561,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: '200 only after the delivery is on disk',
+  '200 only after the delivery is on disk': {
     tests: ['inbox/storing', 'inbox/receiver', 'inbox/hardness', 'inbox/deliveries', 'inbox/failed-start'],
     lines: {
       Receiver: {
@@ -627,8 +577,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'A live check answers by its deadline',
+  'A live check answers by its deadline': {
     tests: ['domain/check', 'sync/check'],
     lines: {
       dates: { 'w.shown_stale_at as stale_at': 'w.stale_at' },
@@ -638,8 +587,7 @@ const kept: readonly Kept[] = [
       'LiveCall.isJoinable': { '!this.#wasSent &&': 'this.#wasSent &&' },
     },
   },
-  {
-    row: 'No shopper waits for a sweep',
+  'No shopper waits for a sweep': {
     tests: ['upstream/limiter', 'sync/check'],
     lines: {
       connectionsFor: { 'return concurrency + 1;': 'return concurrency;' },
@@ -653,8 +601,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'The result of a failed order counts once',
+  'The result of a failed order counts once': {
     tests: ['sync/orders', 'sync/order-once'],
     lines: {
       reportOrder: { "if (outcome === 'failed' && isGoneCode(code))": "if (outcome !== 'failed' && isGoneCode(code))" },
@@ -662,8 +609,7 @@ const kept: readonly Kept[] = [
       countOnceAndRecheck: { "if (order.outcome === 'failed' &&": "if (order.outcome === 'confirmed' &&" },
     },
   },
-  {
-    row: 'A forged notification can at most take',
+  'A forged notification can at most take': {
     tests: ['domain/absence', 'sync/apply', 'sync/notified'],
     lines: {
       mayApply: {
@@ -683,8 +629,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'With only the calls of the specification, a closure is confirmed',
+  'With only the calls of the specification, a closure is confirmed': {
     tests: ['sync/quick-push', 'domain/absence', 'sync/apply'],
     lines: {
       saleReads: {
@@ -695,8 +640,7 @@ const kept: readonly Kept[] = [
       createPlaces: { 'if (fetched_at === null) continue;': 'if (fetched_at !== null) continue;' },
     },
   },
-  {
-    row: 'A check is answered in the currency that was shown',
+  'A check is answered in the currency that was shown': {
     tests: ['sync/check-meaning', 'sync/check'],
     lines: {
       currencyOf: {
@@ -709,8 +653,7 @@ const kept: readonly Kept[] = [
       claimOffSale: { "if (reason === 'live-check' || !isAnswered)": 'if (!isAnswered && isAnswered)' },
     },
   },
-  {
-    row: 'A receiver that was away, a silent subscription',
+  'A receiver that was away, a silent subscription': {
     tests: ['domain/trust', 'sync/notified', 'sync/subscriptions', 'domain/subscription-step', 'inbox/receiver'],
     lines: {
       isTrusted: { '(trusted ? distrust : trusts)': '(trusted ? distrust / 4 : trusts)' },
@@ -726,8 +669,7 @@ const kept: readonly Kept[] = [
       CallbackAddresses: { 'if (known === fingerprint) return false;': 'if (known !== fingerprint) return false;' },
     },
   },
-  {
-    row: 'A rotation that is killed between any two steps',
+  'A rotation that is killed between any two steps': {
     tests: ['domain/callback-epoch', 'domain/subscription-step', 'inbox/receiver', 'sync/subscription-rotation'],
     lines: {
       subscriptionStep: {
@@ -737,8 +679,7 @@ const kept: readonly Kept[] = [
       CallbackAddresses: { 'if (last !== null && last.announced_at === null) return last.epoch;': '' },
     },
   },
-  {
-    row: 'No secret and no callback address in output',
+  'No secret and no callback address in output': {
     tests: ['log', 'sync/subscriptions', 'inbox/receiver'],
     lines: {
       secretForms: {
@@ -749,8 +690,7 @@ const kept: readonly Kept[] = [
       admit: { "if (found.standing === 'dropped') return refuse('dropped');": '' },
     },
   },
-  {
-    row: 'The page shows the current state',
+  'The page shows the current state': {
     tests: ['admin/page', 'admin/page-product', 'admin/page-search', 'admin/page-changes'],
     lines: {
       markupOf: { 'return escapeHtml(String(value));': 'return String(value);' },
@@ -761,8 +701,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'The reported share of outdated data',
+  'The reported share of outdated data': {
     tests: ['domain/outdated-share', 'sync/audits'],
     lines: {
       outdatedShare: { 'if (audited < fewestAudits)': 'if (audited < 0 * fewestAudits)' },
@@ -770,8 +709,7 @@ const kept: readonly Kept[] = [
       drawAudits: { 'ahead -= weight;': '' },
     },
   },
-  {
-    row: 'The weekly report names each event once',
+  'The weekly report names each event once': {
     tests: ['domain/week', 'commands/report'],
     lines: {
       turnoverOf: {
@@ -782,16 +720,14 @@ const kept: readonly Kept[] = [
       'WeekReads.read': { 'withdrawn_at < week.to': 'withdrawn_at > 0' },
     },
   },
-  {
-    row: 'Searches without results identify no person',
+  'Searches without results identify no person': {
     tests: ['domain/week', 'inbox/searches', 'commands/report'],
     lines: {
       fewestSearches: { 'fewestSearches = 5': 'fewestSearches = 1' },
       fruitlessWords: { "words.includes('@') ||": '', '?? []).length > 4': '?? []).length > 40' },
     },
   },
-  {
-    row: '`/metrics` reports what `status` reports',
+  '`/metrics` reports what `status` reports': {
     tests: ['admin/metrics'],
     lines: {
       metricFamilies: {
@@ -801,8 +737,7 @@ const kept: readonly Kept[] = [
       exposition: { 'if (options.labelNames.length === 0) metric.remove();': '' },
     },
   },
-  {
-    row: '`/openapi.json` names the routes that exist',
+  '`/openapi.json` names the routes that exist': {
     tests: ['admin/openapi'],
     lines: {
       openApi: { "if (door === 'admin') paths['/resync'] = resyncForms;": '' },
@@ -810,8 +745,7 @@ const kept: readonly Kept[] = [
       described: { '...(parameters.length === 0 ? {} : { parameters }),': '' },
     },
   },
-  {
-    row: 'No spelling of a path, other origin or rebound name',
+  'No spelling of a path, other origin or rebound name': {
     tests: ['admin/guard', 'admin/doors'],
     lines: {
       refusalOf: {
@@ -822,8 +756,7 @@ const kept: readonly Kept[] = [
       isLink: { "return origin === undefined && mode === 'navigate'": "return mode === 'navigate'" },
     },
   },
-  {
-    row: "A storefront's token opens the storefront interface",
+  "A storefront's token opens the storefront interface": {
     tests: ['admin/reads', 'admin/doors', 'config/secrets'],
     lines: {
       storefrontRefusal: {
@@ -835,8 +768,7 @@ const kept: readonly Kept[] = [
       },
     },
   },
-  {
-    row: 'An order with an id counts once',
+  'An order with an id counts once': {
     tests: ['sync/order-once', 'sync/orders'],
     lines: {
       countOnce: {
@@ -846,8 +778,7 @@ const kept: readonly Kept[] = [
       ReportedOrders: { 'this.#add({ ...order, order_number });': '' },
     },
   },
-  {
-    row: 'A storefront that only reads cannot break the daemon',
+  'A storefront that only reads cannot break the daemon': {
     tests: ['mirror/opening', 'doctor-reader', 'commands/bad-input', 'mirror/views', 'file-watch'],
     lines: {
       createFile: {
@@ -863,8 +794,7 @@ const kept: readonly Kept[] = [
       held: { 'chmodSync(path, 0o600);': 'chmodSync(path, 0o666);' },
     },
   },
-  {
-    row: 'No secret is printed, redirects are not followed',
+  'No secret is printed, redirects are not followed': {
     tests: ['upstream/http', 'config/secrets', 'adapter/faults'],
     lines: {
       judgeHead: { 'if (status >= 300 && status < 400) {': 'if (status >= 300 && status < 302) {' },
@@ -874,22 +804,22 @@ const kept: readonly Kept[] = [
       'ServiceAsker.constructor': { 'key: key === null ? null : keyPlaceholder,': 'key: key?.reveal() ?? null,' },
     },
   },
-];
+};
 
 const root = join(import.meta.dirname, '../../..');
 
 /** The guarantees, each with how many lines of it are changed. */
 export function linesOfRows(): { readonly row: string; readonly lines: number }[] {
   return guarantees.map(({ promise }) => {
-    const own = kept.filter((each) => promise.startsWith(each.row));
-    return { row: promise, lines: own.flatMap(({ lines }) => Object.values(lines).flatMap(Object.keys)).length };
+    const own = Object.entries(kept).filter(([row]) => promise.startsWith(row));
+    return { row: promise, lines: own.flatMap(([, { lines }]) => Object.values(lines).flatMap(Object.keys)).length };
   });
 }
 
 /** Every line of every promise as a mutation. Throws where a line does not stand in what it is said to stand in, or twice. */
 export function promised(): Mutation[] {
   const declared = declaredBelow(root);
-  return kept.flatMap(({ row, tests, lines }) =>
+  return Object.entries(kept).flatMap(([row, { tests, lines }]) =>
     Object.entries(lines).flatMap(([name, changes]) =>
       Object.entries(changes).map(([from, by]): Mutation => {
         const { file, start } = placeOf(declared, name, from);
