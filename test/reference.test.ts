@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { document, withParts } from './documents.ts';
-import { commands, faults, keys, members, metrics, promises, withLimits } from './reference.ts';
+import { commands, keys, members, metrics, promises, withLimits } from './reference.ts';
 
 const pages = {
   ...Object.fromEntries(
-    Object.entries({ keys, metrics, commands, members, faults, promises }).map(([name, part]) => [
+    Object.entries({ keys, metrics, commands, members, promises }).map(([name, part]) => [
       name,
       async (text: string) => withParts(text, { [name]: await part() }),
     ]),

@@ -6,7 +6,6 @@ import { rowShapes } from '../src/domain/service/shapes.ts';
 import { document } from './documents.ts';
 import { everyCommand } from './fakes/every-command.ts';
 import { runHere } from './fakes/run-here.ts';
-import { rows } from './faults/matrix/table.ts';
 import { guarantees } from './faults/mutations/promises.ts';
 
 /* The parts of docs/reference/ that are made from the code, but for columns and conditions: a test holds them equal. */
@@ -122,28 +121,11 @@ export const members = (): string =>
     }),
   );
 
-const isScript = (shown: string) => /^(faults|worlds|bench)( |$)/.test(shown);
-
 /** The table of docs/reference/promises.md. */
 export const promises = (): string =>
   table(
-    'Guarantee, Tests, Control',
-    guarantees.map(({ promise, shown, control = '' }) => {
-      const linked = shown.map((each) =>
-        isScript(each) ? code(`npm run ${each}`) : `[${each}](../../test/${each}.test.ts)`,
-      );
-      return [promise, linked.join(', '), control];
-    }),
-  );
-
-/** The table of docs/reference/faults.md. */
-export const faults = (): string =>
-  table(
-    'Row, Fault, Injected, Expected, Shown by, Not covered',
-    rows.map(({ id, fault, injected, expected, shown, open }) => {
-      const short = shown.map((each) => each.replace(/^faults -- --only | > .*/g, ''));
-      return [id, fault, injected, expected, [...new Set(short)].join(', '), open];
-    }),
+    'Guarantee, Shown by',
+    guarantees.map(({ promise, shown }) => [promise, shown.map((each) => each.replace(/.* -- .*/, '`$&`')).join(', ')]),
   );
 
 /** Returns the number with which a constant or member is declared in a source file: the first of its name. */

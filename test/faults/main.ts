@@ -175,7 +175,7 @@ for (const [row, of] of shown) {
   if (!ran) left += 1;
   const found = outcomes.map(({ numbers }) => numbers).join('; ') || 'nothing: thought through, not run';
   say(
-    `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.fault}: ${row.injected} | ${row.expected} | ${found} | ${row.control}`,
+    `${passed ? (ran ? 'ok  ' : 'left') : 'FAIL'}  ${row.id}  ${row.injected} | ${row.expected} | ${found} | ${row.control}`,
   );
 }
 say(

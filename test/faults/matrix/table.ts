@@ -7,42 +7,37 @@ export interface NamedTest {
   readonly title: string;
 }
 
-/** A fault as test/faults/matrix/faults.yaml has it. */
-interface Written {
+/** A fault of the table, and all that shows its outcome. */
+export interface Row {
   readonly id: string;
-  readonly fault: string;
+  /** The fault, and how it is injected. */
   readonly injected: string;
   readonly expected: string;
-  readonly shown: readonly string[];
-  readonly control?: readonly string[];
-  readonly open?: string;
-}
-
-/** A fault of the table, and all that shows its outcome. */
-export interface Row extends Required<Omit<Written, 'control'>> {
-  /** What tells of the control beside its tests. */
-  readonly control: string;
   /** Tests that show it, and those that show that these would notice. */
   readonly tests: readonly NamedTest[];
   /** Rows whose runs of `npm run faults` show it. */
   readonly by: readonly string[];
   /** Other npm scripts, which take minutes and a program of their own: run by `--long`. */
   readonly commands: readonly string[];
+  readonly control: string;
+  /** What no run covers. */
+  readonly open: string;
 }
 
-const own = /^faults -- --only (\w+)$/;
+type Written = Pick<Row, 'expected'> & { shown: string[]; control?: string[]; open?: string };
 
-function rowOf({ shown, control = [], open = '', ...row }: Written): Row {
+/** Reads a row of the file, whose first member is its name with the fault. */
+function rowOf({ expected, shown, control = [], open = '', ...named }: Written): Row {
+  const [[id, injected] = ['', '']] = Object.entries<string>(named);
   const tests = [...shown, ...control].flatMap((each) => {
     const [file, title] = each.split(/(?<=^\S+) > /);
     return title === undefined ? [] : [{ file: `test/${file}.test.ts`, title }];
   });
-  const scripts = shown.filter((each) => !/^\S+ > /.test(each));
   return {
-    ...{ ...row, shown, open, tests },
+    ...{ id, injected, expected, tests, open },
+    by: shown.filter((each) => !each.includes(' ')),
+    commands: shown.filter((each) => each.includes(' -- ')),
     control: control.join('; ') || '–',
-    by: scripts.flatMap((script) => own.exec(script)?.[1] ?? []),
-    commands: scripts.filter((script) => !own.test(script)),
   };
 }
 

@@ -7,12 +7,11 @@ import { type Mutation, replaced } from './mutation.ts';
 import { namedTests } from './named-tests.ts';
 import type { Tests } from './scratch.ts';
 
-/** A guarantee, what shows it, and its control. */
+/** A guarantee, and what shows it. */
 export interface Guarantee {
   readonly promise: string;
   /** Test files below test/, without `.test.ts`, or arguments of `npm run`. */
   readonly shown: readonly string[];
-  readonly control?: string;
 }
 
 export const guarantees = parse(document('test/faults/mutations/promises.yaml')) as readonly Guarantee[];
@@ -720,7 +719,7 @@ const kept: Readonly<Record<string, Kept>> = {
       'WeekReads.read': { 'withdrawn_at < week.to': 'withdrawn_at > 0' },
     },
   },
-  'Searches without results identify no person': {
+  'Searches without results identify nobody': {
     tests: ['domain/week', 'inbox/searches', 'commands/report'],
     lines: {
       fewestSearches: { 'fewestSearches = 5': 'fewestSearches = 1' },
