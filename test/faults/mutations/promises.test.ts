@@ -2,13 +2,19 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { declaredIn } from './declared.ts';
-import { linesOfRows, promised } from './promises.ts';
+import { guarantees, linesOfRows, promised } from './promises.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
 it('each line that keeps a promise stands once where its name is declared, and the tests that notice its change are there', () => {
   const tests = promised().flatMap((each) => each.tests ?? []);
   expect([...new Set(tests.map(({ file }) => file))].filter((file) => !existsSync(join(root, file)))).toEqual([]);
+});
+
+it('the tests that show a guarantee are there', () => {
+  const named = guarantees.flatMap(({ shown }) => shown.filter((each) => !each.includes(' -- ')));
+  expect(named.length).toBeGreaterThan(100);
+  expect(named.filter((name) => !existsSync(join(root, `test/${name}.test.ts`)))).toEqual([]);
 });
 
 it('at least three lines keep each guarantee', () => {
