@@ -2,11 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { type Answer, type Answering, operations } from './api.ts';
 import { readRequest } from './request.ts';
 
-interface Printed {
-  readonly text: string;
-  readonly headers: { readonly 'content-type': string; readonly 'content-length': number };
-}
-
 /** The most bytes of a body; larger than any valid request. */
 const bodyLimit = 64 * 1024;
 
@@ -15,7 +10,8 @@ const bodyLimit = 64 * 1024;
  * request.
  */
 export function checkRoute(app: FastifyInstance, check: Answering<'POST /v1/check'>): void {
-  const print = printer();
+  /** Texts of answers: each is printed once, even if thousands of clients receive it. */
+  const texts = new WeakMap<Answer<'POST /v1/check'>, string>();
   app.post('/v1/check', { bodyLimit, errorHandler: handOn }, async (request, reply) => {
     const asked = readRequest<'POST /v1/check'>(operations['POST /v1/check'], request);
     const left = new AbortController();
@@ -25,9 +21,11 @@ export function checkRoute(app: FastifyInstance, check: Answering<'POST /v1/chec
       const answer = await check(asked, left.signal);
       // Bypasses fastify's reply, because a thousand answers may leave in one turn of the event loop. As text, an
       // answer leaves in one write with its headers.
-      const { text, headers } = print(answer);
+      const text = texts.getOrInsertComputed(answer, () => JSON.stringify(answer));
       reply.hijack();
-      reply.raw.writeHead(200, headers).end(text);
+      reply.raw
+        .writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+        .end(text);
       return reply;
     } catch (error) {
       // The client has disconnected, so nothing is sent.
@@ -50,22 +48,6 @@ export function orderRoute(app: FastifyInstance, order: Answering<'POST /v1/orde
 }
 
 const never = new AbortController().signal;
-
-/** Returns a function that prints an answer once, even if thousands of clients receive it. */
-function printer(): (answer: Answer<'POST /v1/check'>) => Printed {
-  const printed = new WeakMap<Answer<'POST /v1/check'>, Printed>();
-  return (answer) => {
-    const known = printed.get(answer);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(answer);
-    const fresh = {
-      text,
-      headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) },
-    };
-    printed.set(answer, fresh);
-    return fresh;
-  };
-}
 
 /** Hands on what was thrown with the statuses of these two operations, whatever others answer to the same. */
 function handOn(thrown: Error & { code?: string; statusCode?: number }): never {
