@@ -255,8 +255,8 @@ const doors: Record<string, RegExp> = {
   fastify: /^(admin\/(page\/)?[a-z-]+|inbox\/listener|kept-listener)\.ts$/,
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
-  // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
-  zod: /^(config\/.*|backup\/manifest|admin\/(api(\/[a-z-]+)?|openapi|request))\.ts$/,
+  // The shape of an answer stands beside the code that makes it; a command that asks a daemon knows its type, and loads none.
+  zod: /^(config\/.*|backup\/manifest|admin\/(api(\/[a-z-]+)?|openapi|request)|domain\/(values\/answer-values|schedule\/job-runs)|sync\/(checks|records|reports|subscriptions)\/[a-z-]+)\.ts$/,
   '@orama/stemmers': /^mirror\/catalogue\/search-stems\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };

@@ -1,21 +1,17 @@
 import { z } from 'zod';
-import { caller, checkAnswer, checkQuestion, orderNoted, orderReport } from './api/checks.ts';
+import type { ReadOnly } from '../domain/values/answer-values.ts';
+import { checkAnswer } from '../sync/checks/check-answer.ts';
+import { orderNoted } from '../sync/checks/orders.ts';
+import { explanation } from '../sync/reports/explain.ts';
+import { dateExplanation } from '../sync/reports/explain-date.ts';
+import { plan } from '../sync/reports/plan.ts';
+import { probe } from '../sync/reports/probe.ts';
+import { caller, checkQuestion, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
 import type { Operation } from './api/operation.ts';
 import { type ReadOperation, reads } from './api/reads.ts';
 import { reload } from './api/reload.ts';
-import {
-  dateExplanation,
-  doctor,
-  explainedDate,
-  explainedProduct,
-  explanation,
-  held,
-  heldDecision,
-  heldKind,
-  plan,
-  probe,
-} from './api/reports.ts';
+import { doctor, explainedDate, explainedProduct, held, heldDecision, heldKind } from './api/reports.ts';
 import { changes, changesAsked, job, jobAsked, resyncRequest, resyncStarted } from './api/resync.ts';
 import { rows, rowsAsked } from './api/rows.ts';
 import { jobAnswer, jobNamed, schedule } from './api/schedule.ts';
@@ -244,12 +240,6 @@ type Part<Name extends OperationName, Key extends string> =
 
 type Given<Schema> = Schema extends z.ZodType ? z.input<Schema> : undefined;
 type Read<Schema> = Schema extends z.ZodType ? ReadOnly<z.output<Schema>> : undefined;
-
-type ReadOnly<Value> = Value extends readonly (infer Each)[]
-  ? readonly ReadOnly<Each>[]
-  : Value extends object
-    ? { readonly [Key in keyof Value]: ReadOnly<Value[Key]> }
-    : Value;
 
 /** The values for the names in braces of an operation's path. */
 export type Path<Name extends OperationName> = ReadOnly<Given<Part<Name, 'path'>>>;

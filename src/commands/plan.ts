@@ -108,6 +108,6 @@ function targets({ broken }: Plan): string[] {
   if (broken.length === 0) return ['The budget meets every freshness target.'];
   return broken.map(
     ({ lane, factor }) =>
-      `The budget cannot meet the freshness targets of the lane ${lane}: it would be read ${Number.isFinite(factor) ? `${factor.toFixed(1)} times too late` : 'never'}.`,
+      `The budget cannot meet the freshness targets of the lane ${lane}: it would be read ${factor === null ? 'never' : `${factor.toFixed(1)} times too late`}.`,
   );
 }

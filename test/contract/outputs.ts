@@ -1,6 +1,7 @@
 import { reload } from '../../src/admin/api/reload.ts';
-import { jobAnswer, jobRuns } from '../../src/admin/api/schedule.ts';
+import { jobAnswer } from '../../src/admin/api/schedule.ts';
 import { checkReasons } from '../../src/domain/checks/check.ts';
+import { jobRuns } from '../../src/domain/schedule/job-runs.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 
 /* What commands print and what the reader returns: with the tables this is schema/contract.json. */

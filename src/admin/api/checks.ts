@@ -1,21 +1,6 @@
 import { z } from 'zod';
-import { checkReasons } from '../../domain/checks/check.ts';
 import { deadline, isCaller, isOrderId, isSlotTime } from '../../domain/checks/check-question.ts';
-import {
-  bit,
-  calendarDate,
-  count,
-  date,
-  id,
-  instant,
-  maybe,
-  money,
-  never,
-  notObject,
-  strict,
-  text,
-  whole,
-} from './values.ts';
+import { calendarDate, id, never, notObject, strict, whole } from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;
 
@@ -89,50 +74,6 @@ export const checkQuestion = strict(
   notObject,
 );
 
-const checkedDate = {
-  sellable: z.boolean(),
-  state: z.enum(['available', 'sold_out', 'not_on_sale']),
-  time: maybe,
-  price: money.nullable(),
-  max_tickets_per_order: z.number().nullable(),
-  slots: z.array(
-    z.object({
-      time: text,
-      availability: z.number().nullable(),
-      variants: z.array(
-        z.object({
-          variant_id: z.int(),
-          max_tickets: z.number().nullable(),
-          retail_price: z.number().nullable(),
-        }),
-      ),
-    }),
-  ),
-};
-
-export const checkAnswer = z.object({
-  verdict: z.enum(['holds', 'changed', 'gone', 'unknown']),
-  reasons: z.array(z.enum(checkReasons)),
-  now: z
-    .object({ ...checkedDate, read_at: instant })
-    .nullable()
-    .meta({ description: 'what the service says now; null: it was not asked, or did not answer' }),
-  mirror: z
-    .object({ ...checkedDate, checked_at: instant, stale: z.boolean() })
-    .nullable()
-    .meta({ description: 'what the mirror showed before; null: it had no row' }),
-  alternatives: z.array(
-    z.object({
-      kind: z.enum(['time', 'date', 'product']),
-      product_id: z.int(),
-      date,
-      time: maybe,
-      price: money.nullable(),
-      checked_at: instant,
-    }),
-  ),
-});
-
 export const orderReport = strict(
   {
     product_id: id,
@@ -158,15 +99,6 @@ export const orderReport = strict(
   notObject,
 );
 
-export const orderNoted = z.object({
-  repeated: z.boolean().meta({ description: 'true: this id was already counted, and nothing was done' }),
-  due: z.int().meta({ description: 'number of records that this made due; 0: they were due already' }),
-  mirror: z
-    .enum(['right', 'said-available', 'said-sold-out', 'said-price', 'unknown'])
-    .nullable()
-    .meta({ description: 'whether the mirror was right about what was ordered; null: the order does not show that' }),
-});
-
 const reports = { checks: z.int(), wrong: z.int(), orders: z.int(), orders_wrong: z.int() };
 const rate = z.number().nullable();
 
@@ -188,22 +120,4 @@ export const truth = z.object({
   from_at: never,
   to_at: never,
   by_tier: z.array(z.object({ ...outdated, tier: z.enum(['near', 'middle', 'far']) })),
-});
-
-/** The value of the product list as a signal for changes of dates. */
-export const signal = z.object({
-  shows: z.number().nullable().meta({ description: 'share of the changes that it shows; null: too few to tell' }),
-  wrong: z.number().nullable().meta({ description: 'share of its signals behind which nothing had changed' }),
-  changes: count.meta({ description: 'changes that reads found, those that still count' }),
-  signals: count,
-});
-
-/** One date as the views show it. */
-export const dateNow = z.object({
-  currency: text,
-  state: text,
-  available: bit,
-  lowest_price: z.number().nullable(),
-  checked_at: instant,
-  stale: bit,
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resyncResources } from '../../sync/records/resync.ts';
+import { resyncCost, resyncResources } from '../../sync/records/resync.ts';
 import { count, date, dateText, flag, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 const limit = dateText.nullable().default(null);
@@ -18,13 +18,7 @@ export const resyncStarted = z.object({
   job_id: z.int().nullable().meta({ description: 'null: a dry run' }),
   resumed: z.boolean().meta({ description: 'false: a daemon makes a new job of each request' }),
   found: z.array(z.int()).meta({ description: 'products that were not mirrored, and that the service has' }),
-  records: z.record(text, count),
-  calls: z.number(),
-  minutes: z.number().meta({ description: 'at the configured rate' }),
-  estimated_from: count.nullable().meta({
-    description: 'how many products the service lists, where the mirror does not know them yet; null: it was counted',
-  }),
-  at_least: z.boolean().meta({ description: 'true: the service did not say how many products it lists' }),
+  ...resyncCost.shape,
 });
 
 export const jobAsked = z.object({ id: text.meta({ description: 'the job_id of a resync' }) });

@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { jobRuns } from '../../domain/schedule/job-runs.ts';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
-import { errorRate, signal, truth } from './checks.ts';
+import { signal } from '../../sync/reports/explain.ts';
+import { errorRate, truth } from './checks.ts';
 import { condition } from './conditions.ts';
 import { heldClaims } from './reports.ts';
-import { jobRuns } from './schedule.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
 const freshness = z.object({

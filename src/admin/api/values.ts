@@ -1,19 +1,14 @@
 import { z } from 'zod';
 import { isDate } from '../../domain/time/venue.ts';
 
+export { bit, count, date, instant, maybe, never, text } from '../../domain/values/answer-values.ts';
+
 /*
- * The kinds of value in requests and answers. The message of a request's value says what was expected ("a product id").
+ * The kinds of value in requests. The message of a request's value says what was expected ("a product id").
  * request.ts puts the name of the member and the invalid value in front of it.
  */
 
-/** An instant in epoch milliseconds. It may have a fraction, because pauses are added to it. */
-export const instant = z.number().meta({ description: 'epoch milliseconds' });
-export const never = instant.nullable();
-export const count = z.int().nonnegative();
-export const bit = z.literal([0, 1]);
 export const id = whole(1, Number.MAX_SAFE_INTEGER, 'a product id');
-export const text = z.string();
-export const maybe = z.string().nullable();
 
 export const notObject = 'the body must be a JSON object';
 
@@ -33,11 +28,6 @@ export const dateText = z
   .string('a date, like 2026-12-24')
   .regex(/^\d{4}-\d{2}-\d{2}$/, 'a date, like 2026-12-24')
   .meta({ format: 'date' });
-
-/** A date in an answer, which was checked when it was stored. */
-export const date = z.string().meta({ format: 'date' });
-
-export const money = z.object({ amount: z.number().meta({ description: 'minor units' }), currency: text });
 
 /** A whole number that may also come as text: from a URL, or from a language that writes ids as strings. */
 export function numeral(least: number, expected: string) {

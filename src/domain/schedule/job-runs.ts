@@ -1,27 +1,27 @@
+import { z } from 'zod';
 import { ago, duration, printable } from '../../format.ts';
+import { amount, bit, count, instant, maybe, never, type Shaped, text } from '../values/answer-values.ts';
 
 /** The runs of one of the daemon's jobs since the start. */
-export interface JobRuns {
-  readonly name: string;
-  /** Milliseconds between two ticks; null if it is tied to a wall clock. */
-  readonly every_ms: number | null;
-  /** Cron pattern and time zone of a job that is tied to a wall clock; null if it has a period. */
-  readonly at: string | null;
-  readonly zone: string | null;
-  readonly next_at: number;
-  readonly running: 0 | 1;
-  /** 1: it should have started, or ended, some time ago. */
-  readonly overdue: 0 | 1;
-  readonly runs: number;
-  readonly failures: number;
+export const jobRuns = z.object({
+  name: text,
+  /** Milliseconds between two ticks. */
+  every_ms: amount.meta({ description: 'null: tied to a wall clock' }),
+  at: maybe.meta({ description: 'a cron pattern; null: it has a period' }),
+  zone: maybe,
+  next_at: instant,
+  running: bit,
+  overdue: bit.meta({ description: 'true: it should have run, or ended, some time ago' }),
+  runs: count.meta({ description: 'since the start' }),
+  failures: count,
   /** Instant at which the last run began, and its duration; null if there was none, or if it still runs. */
-  readonly last_run_at: number | null;
-  readonly last_ms: number | null;
-  /** Reason why the last run failed; null if it did not. */
-  readonly failure: string | null;
-  /** Reason why it did nothing at its last tick: a need that is not met. Null: it ran. */
-  readonly kept_from: string | null;
-}
+  last_run_at: never,
+  last_ms: amount.meta({ description: 'null: it has not run yet, or still runs' }),
+  /** Null: it did not fail. */
+  failure: maybe.meta({ description: 'of the last run' }),
+  kept_from: maybe.meta({ description: 'why it did nothing at its last tick; null: it ran' }),
+});
+export type JobRuns = Shaped<typeof jobRuns>;
 
 /**
  * Longest delay of the start of a job: the schedule sleeps for half a minute at most, the rest is for a busy machine.

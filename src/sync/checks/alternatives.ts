@@ -1,25 +1,28 @@
+import { z } from 'zod';
 import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
 import { minuteOf, withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import { standingOf, type Wanted } from '../../domain/checks/check.ts';
 import { addDays } from '../../domain/time/venue.ts';
+import { date, instant, maybe, money, type Shaped } from '../../domain/values/answer-values.ts';
 import type { CheckTables, ReadDate } from '../../mirror/checks.ts';
 
 /** An alternative that is available according to the mirror after the check. */
-export interface Alternative {
+export const alternative = z.object({
   /** Another time of the date, another date, or the product that the service recommends. */
-  readonly kind: 'time' | 'date' | 'product';
-  readonly product_id: number;
-  readonly date: string;
+  kind: z.enum(['time', 'date', 'product']),
+  product_id: z.int(),
+  date,
   /** Null for another product, because its times differ. */
-  readonly time: string | null;
+  time: maybe,
   /**
    * The price of the requested tickets. For another product, whose variants differ, the price of its cheapest ticket.
    * Null: unknown.
    */
-  readonly price: { readonly amount: number; readonly currency: string } | null;
-  /** Instant of the read behind it, epoch milliseconds. */
-  readonly checked_at: number;
-}
+  price: money.nullable(),
+  /** Instant of the read behind it. */
+  checked_at: instant,
+});
+type Alternative = Shaped<typeof alternative>;
 
 const most = { times: 3, dates: 5 } as const;
 /** Number of days searched before and after the date. */

@@ -1,9 +1,9 @@
+import { z } from 'zod';
 import type { Instant } from '../../clock.ts';
 import { slotTime, summarise } from '../../domain/catalogue/availability.ts';
 import { withoutPassed } from '../../domain/catalogue/passed-times.ts';
 import {
-  type CheckReason,
-  type CheckVerdict,
+  checkReasons,
   judgeCheck,
   type OfferStanding,
   type SaleState,
@@ -14,49 +14,56 @@ import {
 import { type Rating, rateCheck } from '../../domain/checks/error-rate.ts';
 import { laterOf } from '../../domain/sale/off-sale.ts';
 import { minutesPassed } from '../../domain/time/venue-clock.ts';
+import { amount, instant, maybe, money, type Shaped, text } from '../../domain/values/answer-values.ts';
 import type { ReadDate } from '../../mirror/checks.ts';
 import type { SaidNow } from '../reads/availability.ts';
 import type { Sync } from '../records/context.ts';
-import { type Alternative, alternativesTo } from './alternatives.ts';
+import { alternative, alternativesTo } from './alternatives.ts';
 import type { LiveAnswer } from './live-call.ts';
 
 /** One date as it is now, or as the mirror showed it, for the requested tickets. */
-export interface CheckedDate {
+const checkedDate = z.object({
   /** True: everything requested is available. */
-  readonly sellable: boolean;
-  readonly state: 'available' | 'sold_out' | 'not_on_sale';
+  sellable: z.boolean(),
+  state: z.enum(['available', 'sold_out', 'not_on_sale']),
   /** The time that the price is for: the requested one, or the cheapest that fits. */
-  readonly time: string | null;
+  time: maybe,
   /**
    * The price of all requested variants together, or of one ticket if no variant is named. Null: not sellable, or
    * unknown.
    */
-  readonly price: { readonly amount: number; readonly currency: string } | null;
-  readonly max_tickets_per_order: number | null;
+  price: money.nullable(),
+  max_tickets_per_order: amount,
   /** The slots of the requested time, or all slots of the date if no time is requested. */
-  readonly slots: readonly {
-    readonly time: string;
-    readonly availability: number | null;
-    readonly variants: readonly {
-      readonly variant_id: number;
-      readonly max_tickets: number | null;
-      readonly retail_price: number | null;
-    }[];
-  }[];
-}
+  slots: z.array(
+    z.object({
+      time: text,
+      availability: amount,
+      variants: z.array(z.object({ variant_id: z.int(), max_tickets: amount, retail_price: amount })),
+    }),
+  ),
+});
+export type CheckedDate = Shaped<typeof checkedDate>;
 
 /** The answer of `POST /v1/check` and `catalogued check --json`. */
-export interface CheckAnswer {
-  readonly verdict: CheckVerdict;
+export const checkAnswer = z.object({
+  verdict: z.enum(['holds', 'changed', 'gone', 'unknown']),
   /** The reasons why the offer does not hold; empty if it does. */
-  readonly reasons: readonly CheckReason[];
-  /** The service's answer, read at `read_at`; null: it was not asked, or did not answer. */
-  readonly now: (CheckedDate & { readonly read_at: number }) | null;
-  /** The date as the mirror showed it before the check; null: it had no row. */
-  readonly mirror: (CheckedDate & { readonly checked_at: number; readonly stale: boolean }) | null;
+  reasons: z.array(z.enum(checkReasons)),
+  /** The service's answer, read at `read_at`. */
+  now: checkedDate
+    .extend({ read_at: instant })
+    .nullable()
+    .meta({ description: 'what the service says now; null: it was not asked, or did not answer' }),
+  /** The date as the mirror showed it before the check. */
+  mirror: checkedDate
+    .extend({ checked_at: instant, stale: z.boolean() })
+    .nullable()
+    .meta({ description: 'what the mirror showed before; null: it had no row' }),
   /** Alternatives if the offer does not hold; empty if the verdict is unknown. */
-  readonly alternatives: readonly Alternative[];
-}
+  alternatives: z.array(alternative),
+});
+export type CheckAnswer = Shaped<typeof checkAnswer>;
 
 /** A question about one date. */
 export interface AskedDate {

@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import type { Instant } from '../../clock.ts';
 import type { Tier } from '../../domain/catalogue/availability.ts';
 import { tierOfDay } from '../../domain/catalogue/availability.ts';
 import { faded } from '../../domain/catalogue/category.ts';
 import { standingOf } from '../../domain/checks/check.ts';
-import { isGoneCode, type Rating, rateOrder } from '../../domain/checks/error-rate.ts';
+import { isGoneCode, rateOrder } from '../../domain/checks/error-rate.ts';
 import { viewsOfTicket } from '../../domain/schedule/interest.ts';
 import type { RecordKey } from '../../domain/schedule/record.ts';
 import { productKinds } from '../../domain/schedule/record.ts';
 import { windowOfDate } from '../../domain/schedule/window-of-date.ts';
+import type { Shaped } from '../../domain/values/answer-values.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { Sync } from '../records/context.ts';
 import { refuseDates } from '../records/date-reach.ts';
@@ -30,14 +32,6 @@ export interface OrderReport {
   readonly code: string | null;
 }
 
-/** The result of a report. */
-export interface OrderNoted {
-  /** The number of records made due; 0: they were due already. */
-  readonly due: number;
-  /** Rating of the mirror's copy of the ordered date; null: the order says nothing about it. */
-  readonly mirror: Rating | null;
-}
-
 /** An order with the id under which it counts once. */
 export interface IdentifiedOrder extends OrderReport {
   /** The storefront's identifier of one attempt at an order. Null: each report counts. */
@@ -50,11 +44,16 @@ export interface OrderLedger {
   note(order: { id_sha256: string; contents_sha256: string; told_at: Instant }, counted: number): number;
 }
 
-/** The result of a report that may be a repetition. */
-export interface OrderCounted extends OrderNoted {
-  /** True: it was counted before, so this report had no effect. */
-  readonly repeated: boolean;
-}
+/** The result of a report. */
+export const orderNoted = z.object({
+  repeated: z.boolean().meta({ description: 'true: this id was already counted, and nothing was done' }),
+  due: z.int().meta({ description: 'number of records that this made due; 0: they were due already' }),
+  mirror: z
+    .enum(['right', 'said-available', 'said-sold-out', 'said-price', 'unknown'])
+    .nullable()
+    .meta({ description: 'whether the mirror was right about what was ordered; null: the order does not show that' }),
+});
+export type OrderCounted = Shaped<typeof orderNoted>;
 
 /** Milliseconds for which ids are kept: longer than dates can be ordered ahead, and longer than any checkout retries. */
 export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
@@ -65,7 +64,11 @@ export const orderMemoryMs = 400 * 24 * 60 * 60 * 1000;
  * more volatile, once between two reads. Both update the mirror's error rate. `take` returns the number of a valid
  * order that counts only once; the number is stored with the counts.
  */
-export function reportOrder(sync: Sync, order: OrderReport, take: (() => number) | null = null): OrderNoted {
+export function reportOrder(
+  sync: Sync,
+  order: OrderReport,
+  take: (() => number) | null = null,
+): Omit<OrderCounted, 'repeated'> {
   const { mirror, clock, policy, log } = sync;
   const { product_id, date, quantity, outcome, code } = order;
   const { known, sale, records, part, tier } = subjectOf(sync, order);

@@ -1,9 +1,11 @@
+import { z } from 'zod';
 import { DeadlineExceeded } from '../../clock.ts';
 import type { LaneEntry } from '../../domain/schedule/lanes.ts';
 import type { KindKey } from '../../domain/schedule/record.ts';
 import { dueRequested, productKinds, type RecordKind, walkKinds } from '../../domain/schedule/record.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../../domain/schedule/resources.ts';
 import { daysBetween, venueToday } from '../../domain/time/venue.ts';
+import { count, type Shaped, text } from '../../domain/values/answer-values.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ResyncState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
@@ -22,22 +24,18 @@ export interface ResyncRequest {
 }
 
 /** The cost of a resync. */
-export interface ResyncCost {
-  readonly records: Readonly<Record<string, number>>;
-  readonly calls: number;
-  /** Minutes that the calls take at the configured rate. */
-  readonly minutes: number;
-  /**
-   * The service's number of products, from which the cost was estimated because the list was not walked yet. Null: the
-   * cost is counted from the mirror.
-   */
-  readonly estimated_from: number | null;
-  /**
-   * True: the list was not walked yet, and the service did not report its number of products, so more records will
-   * become due.
-   */
-  readonly at_least: boolean;
-}
+export const resyncCost = z.object({
+  records: z.record(text, count),
+  calls: z.number(),
+  minutes: z.number().meta({ description: 'at the configured rate' }),
+  /** Null: the cost is counted from the mirror. */
+  estimated_from: count.nullable().meta({
+    description: 'how many products the service lists, where the mirror does not know them yet; null: it was counted',
+  }),
+  /** True: more records will become due. */
+  at_least: z.boolean().meta({ description: 'true: the service did not say how many products it lists' }),
+});
+export type ResyncCost = Shaped<typeof resyncCost>;
 
 /** The service's number of products. `unknown`: it did not answer; null: not needed, because the mirror knows. */
 export type Listed = number | 'unknown' | null;

@@ -1,6 +1,8 @@
-import { type Claim, isGain, subjects } from '../../domain/evidence/claims.ts';
+import { z } from 'zod';
+import { isGain, subjectNames, subjects } from '../../domain/evidence/claims.ts';
 import { amountTexts, holdStanding } from '../../domain/evidence/hold.ts';
 import type { Resource } from '../../domain/schedule/resources.ts';
+import { amount, date, instant, maybe, never, type Shaped, text } from '../../domain/values/answer-values.ts';
 import { duration } from '../../format.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
@@ -8,31 +10,42 @@ import type { Policy } from '../records/context.ts';
 import { readsAbout } from '../records/deciding-reads.ts';
 
 /** A claim made by the latest answer about a part of a product. Prices are in minor units. */
-export interface ExplainedClaim extends Omit<Claim, 'applied_at'>, ClaimedDates {
-  readonly edition: string;
+export const explainedClaim = z.object({
+  subject: z.enum(subjectNames),
+  edition: text,
+  /** First and last date of the window that a claim is about; null: it is about the product. */
+  from: date.nullable(),
+  to: date.nullable(),
   /**
    * `pending`: waits for a confirming read; `held`: too many records claim the same; `applied`: shown, and read again
    * later.
    */
-  readonly state: 'pending' | 'held' | 'applied';
+  state: z.enum(['pending', 'held', 'applied']),
+  shown: amount.meta({ description: 'how much was shown, or the lowest price in minor units' }),
+  said: amount.meta({ description: 'the same by the last answer' }),
+  shown_as: maybe.meta({
+    description: 'the value that was shown, such as a time zone, where the claim is about one',
+  }),
+  said_as: maybe.meta({ description: 'the same by the last answer' }),
+  first_at: instant,
+  last_at: instant,
   /** Instant since which it is in its state. */
-  readonly since: number;
+  since: instant,
   /** Instant of the next read that decides about it; null: none is planned. */
-  readonly again_at: number | null;
-}
-
-/** First and last date of the window that a claim is about; null: it is about the product. */
-interface ClaimedDates {
-  readonly from: string | null;
-  readonly to: string | null;
-}
+  again_at: never,
+});
+export type ExplainedClaim = Shaped<typeof explainedClaim>;
 
 /** Explains the claims about a product. */
 export function explainClaims(
   { evidence }: MirrorFacts,
   product_id: number,
   read: readonly RecordDetail[],
-  by: { datesOf: (resource: Resource, part: number) => ClaimedDates; extent: Policy['extent']; now: number },
+  by: {
+    datesOf: (resource: Resource, part: number) => { from: string | null; to: string | null };
+    extent: Policy['extent'];
+    now: number;
+  },
 ): ExplainedClaim[] {
   // What a product has gained takes nothing away.
   const claims = evidence.ofProduct({ product_id }).filter((claim) => !isGain(claim));

@@ -1,41 +1,48 @@
-import type { DateState } from '../../domain/catalogue/passed-times.ts';
+import { z } from 'zod';
 import type { ChangeKind } from '../../domain/changes/change.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
+import { amount, bit, date, instant, never, type Shaped, text, word } from '../../domain/values/answer-values.ts';
 import type { DateChange } from '../../mirror/changes/changes.ts';
 import type { DateNow, ShownFacts } from '../../mirror/reading.ts';
-import type { ExplainedClaim } from './explain-claims.ts';
+import { type ExplainedClaim, explainedClaim } from './explain-claims.ts';
+
+/** The state of a date, and its lowest price. */
+const said = z.object({
+  /** Null: it was not shown, or nothing reports it. */
+  state: z.enum(['available', 'sold_out', 'not_on_sale']).nullable(),
+  /** Minor units; null: no price. */
+  lowest_price: amount,
+});
+type Said = Shaped<typeof said>;
+
+const dateSpan = z.object({
+  currency: text,
+  /** Null: since the date was first read, or since before the change feed begins. */
+  from: never,
+  /** Null: until now. */
+  to: never,
+  ...said.shape,
+  /** The reason for the read that found it; null: its first read. */
+  reason: word<DueReason>().nullable(),
+});
 
 /**
  * The history of a date of a product: its states in the mirror, the time of each, and the read behind it. Instants in
  * epoch milliseconds.
  */
-export interface DateExplanation {
-  readonly product_id: number;
-  readonly date: string;
+export const dateExplanation = z.object({
+  product_id: z.int(),
+  date,
   /** The date as the views show it now, by currency; empty if it is past or was never read. */
-  readonly now: readonly DateNow[];
-  readonly history: readonly DateSpan[];
+  now: z.array(
+    z.object({ currency: text, state: text, available: bit, lowest_price: amount, checked_at: instant, stale: bit }),
+  ),
+  history: z.array(dateSpan),
   /** The claims of the latest answers about it. */
-  readonly claims: readonly ExplainedClaim[];
-}
-
-/** The state of a date, and its lowest price. */
-interface Said {
-  /** Null: it was not shown, or nothing reports it. */
-  readonly state: DateState | null;
-  /** Minor units; null: no price. */
-  readonly lowest_price: number | null;
-}
-
-export interface DateSpan extends Said {
-  readonly currency: string;
-  /** Null: since the date was first read, or since before the change feed begins. */
-  readonly from: number | null;
-  /** Null: until now. */
-  readonly to: number | null;
-  /** The reason for the read that found it; null: its first read. */
-  readonly reason: DueReason | null;
-}
+  claims: z.array(explainedClaim),
+});
+export type DateExplanation = Shaped<typeof dateExplanation>;
+export type DateSpan = DateExplanation['history'][number];
 
 /** Explains a date: evidence of the mirror's state at the time when a shopper viewed it. */
 export function explainDate(
@@ -70,14 +77,14 @@ function spansOf(currency: string, changes: readonly DateChange[], now: DateNow 
   const [first] = changes;
   if (first === undefined) return now === null ? [] : [{ currency, from: null, to: null, ...current, reason: null }];
   const spans: DateSpan[] = [];
-  const before = said(first, 'old');
+  const before = sideOf(first, 'old');
   if (before !== null) spans.push({ currency, from: null, to: first.at, ...before, reason: null });
   let off: Off = noneOff;
   for (const [index, change] of changes.entries()) {
     const next = changes[index + 1];
     off = { ...off, ...offSince[change.kind] };
     // A reopened date shows what it has become meanwhile, which its next change or the view reports.
-    const open = said(change, 'new') ?? (next === undefined ? current : (said(next, 'old') ?? unknown));
+    const open = sideOf(change, 'new') ?? (next === undefined ? current : (sideOf(next, 'old') ?? unknown));
     const shown = off.withdrawn ? unknown : off.closed || off.withheld ? notOnSale : open;
     spans.push({ currency, from: change.at, to: next?.at ?? null, ...shown, reason: change.reason });
   }
@@ -109,7 +116,7 @@ function saidNow({ available, lowest_price }: DateNow): Said {
 }
 
 /** Returns the old or new side of a change; null: it has none. A price change has only prices; other kinds have state and price. */
-function said({ kind, detail }: DateChange, which: 'old' | 'new'): Said | null {
+function sideOf({ kind, detail }: DateChange, which: 'old' | 'new'): Said | null {
   const value = detail[which];
   if (kind === 'price_changed') return { state: 'available', lowest_price: value as number | null };
   return (value as Said | null | undefined) ?? null;

@@ -1,10 +1,22 @@
+import { z } from 'zod';
 import { restOf } from '../../domain/budget/rests.ts';
 import { imageLimitMs, mayShow } from '../../domain/catalogue/image.ts';
 import type { DueReason } from '../../domain/schedule/record.ts';
 import { isList, type Resource } from '../../domain/schedule/resources.ts';
-import { type SignalWorth, signalWorth } from '../../domain/schedule/signal.ts';
+import { signalWorth } from '../../domain/schedule/signal.ts';
 import { changesPerDay } from '../../domain/schedule/volatility.ts';
 import { addDays, venueToday } from '../../domain/time/venue.ts';
+import {
+  amount,
+  count,
+  date,
+  instant,
+  maybe,
+  never,
+  type Shaped,
+  text,
+  word,
+} from '../../domain/values/answer-values.ts';
 import type { MirrorFacts } from '../../mirror/reading.ts';
 import type { RecordDetail } from '../../mirror/schedule/record-reads.ts';
 import type { Tables } from '../../mirror/sql/tables.ts';
@@ -12,134 +24,148 @@ import { leftOutIn } from '../../upstream/passing-members.ts';
 import { believed } from '../records/call-value.ts';
 import type { SyncFacts } from '../records/context.ts';
 import { cadenceOfRecord } from '../records/replan.ts';
-import { type WeighedInterest, weighProduct, weightOfRecord } from '../records/weights.ts';
-import { type ExplainedClaim, explainClaims } from './explain-claims.ts';
+import { weighProduct, weightOfRecord } from '../records/weights.ts';
+import { explainClaims, explainedClaim } from './explain-claims.ts';
 
-/** All facts that decide when a product is read and how it is shown. Instants in epoch milliseconds; null: never. */
-export interface Explanation {
-  readonly product_id: number;
-  readonly title: string | null;
-  readonly sale_status: string;
-  readonly sellable: boolean;
-  readonly disabled_reason: string | null;
-  readonly expected_reopening: string | null;
-  /**
-   * Instant since which some of its dates are answered as not on sale, regardless of the product's own read, or withheld
-   * because the service does not have the product; null: none are.
-   */
-  readonly dates_off_at: number | null;
-  /** End of its pause: the service throttles this product while it answers for others. Null: it does not. */
-  readonly throttled_until: number | null;
-  readonly withdrawn_at: number | null;
-  readonly first_seen_at: number;
-  readonly timezone: string | null;
-  /** The venue's today; if its zone is unknown, the earliest possible. */
-  readonly today: string;
-  /** The first matching category; null: none. */
-  readonly category: string | null;
-  /** Harm that a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
-  readonly weight: number;
-  readonly weighed: WeighedInterest;
-  readonly images: { readonly shown: number; readonly verified_at: number | null; readonly hidden_from: number | null };
-  readonly records: readonly ExplainedRecord[];
-  /** The claims of its latest answers. */
-  readonly claims: readonly ExplainedClaim[];
-  /** Members of its latest answers that are there and cannot be read. */
-  readonly unreadable: readonly ExplainedUnread[];
-  /** True: a working, trusted subscription announces its changes, so it is read less often. */
-  readonly covered: boolean;
-  /**
-   * The reliability of each subscription that covers it: its share of announced changes among those that reads found.
-   * Recent changes count most.
-   */
-  readonly announced_by: readonly {
-    readonly subscription_id: string;
-    /** From 0 to 1; null: no read has found a change yet that it should have announced. */
-    readonly trust: number | null;
-    readonly trusted: boolean;
-  }[];
-  /**
-   * Value of the list as a signal for its near dates, and the instant of the last change of its own entry; null: no
-   * change since extra reads are made.
-   */
-  readonly list_signal: SignalWorth & { readonly entry_changed_at: number | null };
-  /** The newest notification of each kind about it, newest first. */
-  readonly notices: readonly {
-    readonly subscription_id: string;
-    readonly change_type: string;
-    readonly received_at: number;
-  }[];
-  /** The announced closures, newest first, and the results of reads about them. */
-  readonly closures: readonly ExplainedClosure[];
-  readonly calls_per_day: number;
-}
+/** The value of the product list as a signal for changes of dates. */
+export const signal = z.object({
+  shows: amount.meta({ description: 'share of the changes that it shows; null: too few to tell' }),
+  wrong: amount.meta({ description: 'share of its signals behind which nothing had changed' }),
+  changes: count.meta({ description: 'changes that reads found, those that still count' }),
+  signals: count,
+});
 
-export interface ExplainedClosure {
-  readonly notified_at: number;
-  readonly state: 'waits for its read' | 'off sale until read' | 'confirmed' | 'undone' | 'over';
-  readonly reason: string | null;
-  readonly expected_reopening: string | null;
-  readonly alternative_product_id: number | null;
-  readonly confirmed_at: number | null;
-  readonly ended_at: number | null;
-}
-
-export interface ExplainedRecord {
-  readonly resource: Resource;
-  readonly edition: string;
+const explainedRecord = z.object({
+  resource: word<Resource>(),
+  edition: text,
   /** First and last date of a window of availability; null: another resource. */
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly fetched_at: number | null;
+  from: date.nullable(),
+  to: date.nullable(),
+  fetched_at: never,
   /** The reason for the last read. */
-  readonly fetched_reason: DueReason | null;
-  readonly changed_at: number | null;
-  readonly due_at: number;
-  readonly due_reason: DueReason;
-  readonly lane: string;
-  readonly cadence_ms: number;
+  fetched_reason: word<DueReason>().nullable(),
+  changed_at: never,
+  due_at: instant,
+  due_reason: word<DueReason>(),
+  lane: text,
+  cadence_ms: z.number(),
   /** Estimated changes a day; null before two reads. */
-  readonly changes_per_day: number | null;
+  changes_per_day: z.number().nullable(),
   /**
    * Calls a day as planned now: one read per interval between the last and the next read. If the next read is an
    * exception, one per cadence.
    */
-  readonly calls_per_day: number;
+  calls_per_day: z.number(),
   /** The product's weight. A window of dates that shoppers view more than others weighs more. */
-  readonly weight: number;
-  readonly failures: number;
+  weight: z.number(),
+  failures: count,
   /** Instant and text of the failure of the last answer; null: it did not fail. */
-  readonly failed_at: number | null;
-  readonly failure: string | null;
+  failed_at: never,
+  failure: maybe,
   /** Instant since which its dates are answered as not on sale; null: the last answer had dates. */
-  readonly off_sale_at: number | null;
+  off_sale_at: never,
   /**
    * Instant since which the service leaves out some of its dates or gives wrong-range answers; null: the last answer
    * had all dates.
    */
-  readonly unanswered_at: number | null;
+  unanswered_at: never,
   /**
    * Members of its answers that are not kept current: they differ in every answer and feed no column. An answer in which
    * nothing else differs counts as unchanged.
    */
-  readonly left_out: readonly string[];
-}
+  left_out: z.array(text),
+});
+
+const explainedClosure = z.object({
+  notified_at: instant,
+  state: z.enum(['waits for its read', 'off sale until read', 'confirmed', 'undone', 'over']),
+  reason: maybe,
+  expected_reopening: maybe,
+  alternative_product_id: z.int().nullable(),
+  confirmed_at: never,
+  ended_at: never,
+});
+
+/** All facts that decide when a product is read and how it is shown. Instants in epoch milliseconds; null: never. */
+export const explanation = z.object({
+  product_id: z.int(),
+  title: maybe,
+  sale_status: text,
+  sellable: z.boolean(),
+  disabled_reason: maybe,
+  expected_reopening: maybe,
+  /**
+   * Instant since which some of its dates are answered as not on sale, regardless of the product's own read, or withheld
+   * because the service does not have the product; null: none are.
+   */
+  dates_off_at: never,
+  /** End of its pause: the service throttles this product while it answers for others. Null: it does not. */
+  throttled_until: never,
+  withdrawn_at: never,
+  first_seen_at: instant,
+  timezone: maybe,
+  /** The venue's today; if its zone is unknown, the earliest possible. */
+  today: date,
+  /** The first matching category; null: none. */
+  category: maybe,
+  /** Harm that a stale copy does, where 1 is usual: its category's weight times shoppers' interest in it. */
+  weight: z.number(),
+  weighed: z.object({
+    category: z.number(),
+    interest: z.number(),
+    list_place: z.number().nullable(),
+    views: z.number().meta({ description: 'told lately: seen, checked, and ten for each ticket sold' }),
+    limited: z.boolean().meta({ description: 'more was told than counts of one product' }),
+  }),
+  images: z.object({ shown: count, verified_at: never, hidden_from: never }),
+  records: z.array(explainedRecord),
+  /** The claims of its latest answers. */
+  claims: z.array(explainedClaim),
+  /** Members of its latest answers that are there and cannot be read. */
+  unreadable: z.array(
+    z.object({
+      resource: text,
+      member: text,
+      edition: text,
+      /** First and last date of the answer; null: it is about the product. */
+      from: date.nullable(),
+      to: date.nullable(),
+      example: text,
+      since: instant,
+      /** True: the mirror keeps what it showed. */
+      kept: z.boolean().meta({ description: 'the answer counts as a failed read' }),
+    }),
+  ),
+  /** True: a working, trusted subscription announces its changes, so it is read less often. */
+  covered: z.boolean(),
+  /**
+   * The reliability of each subscription that covers it: its share of announced changes among those that reads found.
+   * Recent changes count most.
+   */
+  announced_by: z.array(
+    z.object({
+      subscription_id: text,
+      /** From 0 to 1; null: no read has found a change yet that it should have announced. */
+      trust: z.number().nullable(),
+      trusted: z.boolean(),
+    }),
+  ),
+  /**
+   * Value of the list as a signal for its near dates, and the instant of the last change of its own entry; null: no
+   * change since extra reads are made.
+   */
+  list_signal: signal.extend({ entry_changed_at: never }),
+  /** The newest notification of each kind about it, newest first. */
+  notices: z.array(z.object({ subscription_id: text, change_type: text, received_at: instant })),
+  /** The announced closures, newest first, and the results of reads about them. */
+  closures: z.array(explainedClosure),
+  calls_per_day: z.number(),
+});
+export type Explanation = Shaped<typeof explanation>;
+export type ExplainedClosure = Explanation['closures'][number];
+export type ExplainedRecord = Explanation['records'][number];
 
 const dayMs = 86_400_000;
-
-/** A member of an answer that is there and cannot be read. */
-export interface ExplainedUnread {
-  readonly resource: string;
-  readonly member: string;
-  readonly edition: string;
-  /** First and last date of the answer; null: it is about the product. */
-  readonly from: string | null;
-  readonly to: string | null;
-  readonly example: string;
-  readonly since: number;
-  /** True: the answer counts as a failed read, and the mirror keeps what it showed. */
-  readonly kept: boolean;
-}
 
 /** Explains one product; returns null if it is not mirrored. */
 export function explainProduct(facts: SyncFacts, product_id: number): Explanation | null {

@@ -1,53 +1,51 @@
+import { z } from 'zod';
 import { windows } from '../../domain/catalogue/availability.ts';
-import { laneShares } from '../../domain/schedule/lanes.ts';
-import {
-  type Catalogue,
-  callsPerDay,
-  type LaneSupply,
-  type PlanLine,
-  planOf,
-  productsOf,
-  shareOut,
-} from '../../domain/schedule/plan.ts';
+import { laneShares, lanes } from '../../domain/schedule/lanes.ts';
+import { type Catalogue, callsPerDay, planOf, productsOf, shareOut } from '../../domain/schedule/plan.ts';
 import { staleWith } from '../../domain/schedule/price.ts';
-import type { ReportedViews } from '../../mirror/schedule/budget.ts';
+import { amount, count, type Shaped, text } from '../../domain/values/answer-values.ts';
 import type { SyncFacts } from '../records/context.ts';
 import { catalogueOf, targetsOf } from '../records/counted.ts';
 
 const dayMs = 86_400_000;
 const longHorizon = 365;
 
+const lane = z.enum(lanes);
+
 /** The use of the call budget for the mirrored catalogue. Calls are per day, rates in calls a second. */
-export interface Plan {
-  readonly products: number;
-  readonly lines: readonly PlanLine[];
-  readonly calls_per_day: number;
+export const plan = z.object({
+  products: count,
+  lines: z.array(z.object({ lane, what: text, records: count, calls_per_day: z.number() })),
+  calls_per_day: z.number(),
   /** The learned rate (null: no daemon has run), and the ceiling. */
-  readonly rate: number | null;
-  readonly ceiling: number;
+  rate: amount,
+  ceiling: z.number(),
   /** Planned calls a day as a share of those that the ceiling allows. */
-  readonly share_of_ceiling: number;
+  share_of_ceiling: z.number(),
   /** Calls and minutes for reading everything of a kind once at the ceiling. */
-  readonly sweeps: readonly { readonly what: string; readonly calls: number; readonly minutes: number }[];
-  readonly lanes: readonly LaneSupply[];
-  /**
-   * Lanes that get fewer calls than their cadences need, so that freshness targets are missed. `factor`: how many times
-   * the cadence their reads take.
-   */
-  readonly broken: readonly { readonly lane: string; readonly factor: number }[];
+  sweeps: z.array(z.object({ what: text, calls: z.number(), minutes: z.number() })),
+  /** Calls that each lane needs, and gets. */
+  lanes: z.array(z.object({ lane, wanted: z.number(), got: z.number() })),
+  /** Lanes that get fewer calls than their cadences need, so that freshness targets are missed. */
+  broken: z.array(
+    z.object({
+      lane: text,
+      factor: amount.meta({ description: 'how many times later than its freshness target; null: never' }),
+    }),
+  ),
   /**
    * The benefit of calls: `outdated` is the expected share of shoppers' time in which some shown date is outdated,
    * estimated from the reads so far. Empty before the first survey, which comes at most six hours after the fill.
    */
-  readonly buys: readonly { readonly what: string; readonly calls_per_day: number; readonly outdated: number }[];
-  /**
-   * The basis of the products' weights: the views that storefronts reported lately, the number of viewed products, and
-   * the share of the weight of the ten most viewed. Null before the first survey.
-   */
-  readonly interest: ReportedViews | null;
+  buys: z.array(z.object({ what: text, calls_per_day: z.number(), outdated: z.number() })),
+  /** The basis of the products' weights. Null before the first survey. */
+  interest: z.object({ views: z.number(), viewed: count, greatest: z.number() }).nullable().meta({
+    description: 'the views told lately, of how many products, and the share of the weight of the ten most looked at',
+  }),
   /** The additional calls a day that the freshness targets would need after a change. */
-  readonly what_if: readonly { readonly change: string; readonly calls_per_day: number }[];
-}
+  what_if: z.array(z.object({ change: text, calls_per_day: z.number() })),
+});
+export type Plan = Shaped<typeof plan>;
 
 /** Makes the plan for the current catalogue and configuration. */
 export function makePlan(facts: SyncFacts): Plan {
@@ -70,7 +68,7 @@ export function makePlan(facts: SyncFacts): Plan {
     lanes,
     broken: lanes
       .filter(({ lane, wanted, got }) => lane !== 'audit' && wanted > got * 1.0001)
-      .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? Number.POSITIVE_INFINITY : wanted / got })),
+      .map(({ lane, wanted, got }) => ({ lane, factor: got === 0 ? null : wanted / got })),
     buys: buysOf(facts, needed, calls_per_day - needed),
     interest: interestOf(facts),
     what_if: whatIf(facts, targetsOf(catalogue)).map(([change, other]) => ({

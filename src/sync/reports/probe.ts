@@ -1,5 +1,5 @@
+import { z } from 'zod';
 import type { Clock } from '../../clock.ts';
-import type { Recorded } from '../../domain/probe/anonymise.ts';
 import {
   behaviourAssumptions,
   type Exchange,
@@ -23,6 +23,7 @@ import type {
   TextQuestion,
 } from '../../domain/service/adapter.ts';
 import { addDays, knownZone, venueToday } from '../../domain/time/venue.ts';
+import { count, date, maybe, type Shaped, text } from '../../domain/values/answer-values.ts';
 import type { Members } from '../../domain/values/exact-json.ts';
 import { type ProbeCalls, type ProbedService, probeCalls } from './probe-calls.ts';
 
@@ -41,22 +42,44 @@ export interface ProbeSettings {
   readonly currencies: readonly string[];
 }
 
+const profilePart = z.record(text, z.unknown());
+
 /** The result of a probe. */
-export interface ProbeReport {
+export const probe = z.object({
   /**
    * The reason why the service cannot be used; null: it can. Comes with findings if the service answers in an unusable
    * way.
    */
-  readonly unusable: { readonly code: string; readonly message: string } | null;
+  unusable: z.object({ code: text, message: text }).nullable(),
   /** The reason why the probe ended early; null: it did not. */
-  readonly cut_short: string | null;
-  readonly calls: number;
-  readonly findings: readonly Finding[];
+  cut_short: maybe,
+  calls: count,
+  findings: z.array(
+    z.object({
+      name: text,
+      believed: text,
+      seen: text,
+      verdict: z.enum(['as believed', 'otherwise', 'cannot tell']),
+      means: text,
+      profile: profilePart.nullable(),
+    }),
+  ),
   /** The keys below `service.profile` that should differ from the configured ones; empty: none. */
-  readonly profile: ProfilePart;
-  /** The recorded answers, anonymised. */
-  readonly recorded: readonly Recorded[];
-}
+  profile: profilePart,
+  recorded: z
+    .array(
+      z.object({
+        resource: text,
+        product_id: z.int().nullable(),
+        recorded_on: date,
+        question: z.record(text, z.unknown()),
+        status: z.int(),
+        body: z.unknown(),
+      }),
+    )
+    .meta({ description: 'the recorded answers, anonymised' }),
+});
+export type ProbeReport = Shaped<typeof probe>;
 
 /**
  * Tests the assumptions about the service with at most forty calls, one after another: lists, reads of a few products,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { z } from 'zod';
 import { instant } from '../../clock.ts';
 import { refuses } from '../../domain/evidence/reach.ts';
 import { type AddressOwner, type EpochState, newestOf } from '../../domain/push/callback-epoch.ts';
@@ -20,6 +21,7 @@ import {
   subscriptionStep,
 } from '../../domain/push/subscription-step.ts';
 import { mayAskAgain, type OptionalPath } from '../../domain/schedule/offer.ts';
+import { maybe, type Shaped, text } from '../../domain/values/answer-values.ts';
 import type { CallbackAddresses } from '../../inbox/addresses.ts';
 import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SelfTestAnswer } from '../../upstream/self-test.ts';
@@ -50,12 +52,13 @@ export interface SubscriptionSettings extends Declarations {
 }
 
 /** The result of an attempt to change something at the service. */
-export interface Attempt {
-  readonly subscription_id: string;
-  readonly done: boolean;
+export const attempt = z.object({
+  subscription_id: text,
+  done: z.boolean(),
   /** The reason of the failure; null: it did not fail. Never contains an address. */
-  readonly message: string | null;
-}
+  message: maybe,
+});
+export type Attempt = Shaped<typeof attempt>;
 
 /** The cause of a read without a result. `not-read`: the service never answers such reads, which is no failure. */
 export type Unread = Exclude<SubscriptionOutcome, { kind: 'read' | 'missing' }> | { readonly kind: 'not-read' };

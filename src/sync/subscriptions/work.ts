@@ -1,13 +1,15 @@
+import { z } from 'zod';
 import { hourMs, type Instant } from '../../clock.ts';
-import { actionOn, differences, type WantedSubscription } from '../../domain/push/subscription.ts';
+import { actionOn, changeTypes, differences, type WantedSubscription } from '../../domain/push/subscription.ts';
 import { isReadDue, isWithinDay } from '../../domain/push/subscription-step.ts';
+import { maybe, never, type Shaped, text } from '../../domain/values/answer-values.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { StoredSubscription } from '../../mirror/push/subscriptions.ts';
 import type { SelfTestAnswer } from '../../upstream/self-test.ts';
 import type { Sync } from '../records/context.ts';
 import { type WantedSubscriptions, wantedSubscriptions } from './declared.ts';
 import {
   type Attempt,
+  attempt,
   failureText,
   isReadable,
   isTaken,
@@ -19,32 +21,43 @@ import {
 /** The work on subscriptions, or the reason why this configuration cannot manage any. */
 export type ManagedSubscriptions = { readonly work: SubscriptionWork } | { readonly why: CataloguedError };
 
+const entity_ids = z.array(z.int()).nullable();
+
 /** A declared subscription beside the service's copy of it. */
-export interface Comparison {
-  readonly subscription_id: string;
+export const comparison = z.object({
+  subscription_id: text,
   /** Null: not declared. */
-  readonly declared: WantedSubscription | null;
+  declared: z
+    .object({
+      subscription_id: text,
+      declared_id: text,
+      type: z.enum(['product_ids', 'experience_ids', 'products_i_sell']),
+      entity_ids,
+      change_types: z.array(z.enum(changeTypes)),
+    })
+    .nullable(),
   /** Null: the service has none, or was never asked. */
-  readonly service:
-    | (Pick<StoredSubscription, 'held_type' | 'entity_ids' | 'change_types' | 'status'> & {
-        readonly checked_at: number | null;
-      })
-    | null;
+  service: z
+    .object({ held_type: maybe, entity_ids, change_types: z.array(text).nullable(), status: maybe, checked_at: never })
+    .nullable(),
   /** The differences as text; empty: none. */
-  readonly differences: readonly string[];
+  differences: z.array(text),
   /** The reason why the service could not be asked now; null: it was asked. */
-  readonly failure: string | null;
+  failure: maybe,
   /** The failure of the last attempt to change it; null: it did not fail, or there was none. */
-  readonly last_attempt: string | null;
-}
+  last_attempt: maybe,
+});
+export type Comparison = Shaped<typeof comparison>;
 
 /** The result of applying a declaration, or of a dry run. */
-export interface Application extends Attempt {
-  readonly action: ReturnType<typeof actionOn>;
-  readonly differences: readonly string[];
+export const applied = z.object({
+  ...attempt.shape,
+  action: z.enum(['create', 'update', 'none']),
+  differences: z.array(text),
   /** The body of the request, without the callback address. */
-  readonly request: Record<string, unknown> | null;
-}
+  request: z.record(text, z.unknown()).nullable(),
+});
+export type Application = Shaped<typeof applied>;
 
 /** All work on subscriptions, for the daemon and for people. */
 export class SubscriptionWork {
