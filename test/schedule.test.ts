@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Need } from '../src/daemon/needs.ts';
 import type { Job } from '../src/daemon/schedule.ts';
 import { wallClock } from '../src/domain/time/wall-clock.ts';
-import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { type TestScheduleOptions, testSchedule } from './fakes/test-schedule.ts';
+import { virtualClock } from './fakes/virtual-clock.ts';
 
 const second = 1000;
 const minute = 60 * second;

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Writer } from '../src/files/writer.ts';
-import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { testLog } from './fakes/test-log.ts';
+import { virtualClock } from './fakes/virtual-clock.ts';
 
 const start = Date.parse('2026-11-21T12:00:00Z');
 const never = new AbortController().signal;

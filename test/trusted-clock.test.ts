@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { instant } from '../src/clock.ts';
 import { type Anchor, trustedClock } from '../src/daemon/clock/trusted-clock.ts';
-import { virtualClock } from '../src/sandbox/virtual-clock.ts';
 import { machineClock } from './fakes/machine-clock.ts';
+import { virtualClock } from './fakes/virtual-clock.ts';
 
 const noon = instant(Date.UTC(2026, 10, 21, 12));
 const minute = 60_000;

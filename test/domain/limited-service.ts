@@ -1,9 +1,9 @@
 import { instant } from '../../src/clock.ts';
 import { type LaneShares, lanes } from '../../src/domain/schedule/lanes.ts';
 import { roll } from '../../src/sandbox/random.ts';
-import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { Limiter, type LimiterOptions } from '../../src/upstream/limiter.ts';
 import { failed, type Outcome } from '../../src/upstream/outcome.ts';
+import { type VirtualClock, virtualClock } from '../fakes/virtual-clock.ts';
 
 /*
  * The real limiter against services that limit calls in their own way, in virtual time: the shape of a limit is the

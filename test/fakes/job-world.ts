@@ -9,12 +9,12 @@ import type { Job } from '../../src/daemon/schedule.ts';
 import { watchFiles } from '../../src/files/watch.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { OtherInstances } from './other-instances.ts';
 import { nearby } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
+import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 import { filledHarness, type HarnessOptions, virtualHarness } from './virtual-harness.ts';
 
 /** A filled mirror, the sandbox and all parts of a daemon on one virtual clock, with a list of jobs that nobody has run yet. */

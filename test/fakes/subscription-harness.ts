@@ -9,7 +9,7 @@ import { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
 import { serviceClock } from '../../src/upstream/service-clock.ts';
 import { Subscriptions } from '../../src/upstream/subscriptions.ts';
 import { heldAddresses } from '../inbox/held-addresses.ts';
-import { type ManualClock, manualClock } from '../upstream/manual-clock.ts';
+import { manualClock } from '../upstream/manual-clock.ts';
 import { noticedIn } from './noticed.ts';
 import { otherWriter } from './other-writer.ts';
 import { seededEntropy } from './seeded-entropy.ts';
@@ -21,10 +21,11 @@ import { testLog } from './test-log.ts';
 import { type TestMirror, testMirror } from './test-mirror.ts';
 import { testSchedule } from './test-schedule.ts';
 import { testSync } from './test-sync.ts';
+import type { VirtualClock } from './virtual-clock.ts';
 
 /** A mirror, the stand-in of the service, and the work between them, on a clock that a test moves. */
 export interface SubscriptionHarness extends AsyncDisposable {
-  readonly clock: ManualClock;
+  readonly clock: VirtualClock;
   readonly service: SubscriptionService;
   /** The callback addresses of `all`. */
   readonly held: Omit<ReturnType<typeof heldAddresses>, 'addresses'>;

@@ -9,7 +9,6 @@ import type { Resource, ResyncResource } from '../../src/domain/schedule/resourc
 import type { MirrorStatus } from '../../src/mirror/status/status.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { Database } from '../../src/sqlite/database-file.ts';
 import { asFarAsKnown } from '../oracle/horizon.ts';
 import { type Comparison, compare } from '../oracle/oracle.ts';
@@ -22,6 +21,7 @@ import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';
 import { testMachine } from './test-machine.ts';
 import { temporaryDirectory } from './test-mirror.ts';
+import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 type Explanation = Extract<Answer<'GET /v1/explain/{id}'>, { readonly records: unknown }>;
 

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { VirtualClock } from '../../src/sandbox/virtual-clock.ts';
+import type { VirtualClock } from '../fakes/virtual-clock.ts';
 
 interface Change {
   readonly change_type: string;

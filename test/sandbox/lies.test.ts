@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { lieKinds } from '../../src/sandbox/rough/lies.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import { virtualClock } from '../fakes/virtual-clock.ts';
 
 const noon = Date.parse('2026-11-21T12:30:00Z');
 const minute = 60_000;

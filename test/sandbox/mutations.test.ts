@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
 import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import { virtualClock } from '../fakes/virtual-clock.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
 const texts: Edit[] = [

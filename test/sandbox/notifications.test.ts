@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { type VirtualClock, virtualClock } from '../fakes/virtual-clock.ts';
 import { pass, startCallback } from './callback.ts';
 
 const start_at = Date.parse('2026-11-21T12:30:00Z');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { all, kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { type VirtualClock, virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import { type VirtualClock, virtualClock } from '../fakes/virtual-clock.ts';
 
 const noon = Date.parse('2026-11-21T12:30:00Z');
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
+import { virtualClock } from '../fakes/virtual-clock.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
 import { startCallback } from './callback.ts';
 

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { readPublicKey } from '../../src/sandbox/push/jwt.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
+import { virtualClock } from '../fakes/virtual-clock.ts';
 
 const now = Date.parse('2026-11-21T12:30:00Z');
 const minute = 60_000;

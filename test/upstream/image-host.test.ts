@@ -6,9 +6,9 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { type ImageTrouble, startImageHost } from '../../src/sandbox/images/image-host.ts';
-import { virtualClock } from '../../src/sandbox/virtual-clock.ts';
 import { createImageHost, type ImageHostOptions, imagePace } from '../../src/upstream/image-host.ts';
 import { countConnections } from '../fakes/connections.ts';
+import { virtualClock } from '../fakes/virtual-clock.ts';
 
 const never = new AbortController().signal;
 const key = 'a'.repeat(32);

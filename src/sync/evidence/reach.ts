@@ -244,7 +244,7 @@ export function pathAnswered({ mirror, policy }: Sync, path: OptionalPath, at: I
   const isKnown = answered_at !== null && Math.abs(at - answered_at) <= noteEveryMs && refused_at === null;
   if (!isKnown) mirror.schedule.offers.answered(path, at);
   // Restores the freshness targets from before the path was refused.
-  if (refused_at !== null && policy !== undefined) mirror.schedule.targets.write(policy, policy.daysPerRequest);
+  if (refused_at !== null) mirror.schedule.targets.write(policy, policy.daysPerRequest);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type Clock, DeadlineExceeded, instant } from '../clock.ts';
+import { type Clock, DeadlineExceeded, instant } from '../../src/clock.ts';
 
 /** A clock that stands still until it is moved: days pass in milliseconds, and always in the same way. */
 export interface VirtualClock extends Clock {
