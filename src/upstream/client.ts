@@ -238,7 +238,9 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
   ): Promise<Reading<Value>> {
     const prepared = asker.prepare(question);
     if (prepared.kind === 'failed') return prepared;
-    const about = 'product_id' in question ? question.product_id : question.kind;
+    // Calls of one kind share a path, whichever product they are about.
+    const path = 'product_id' in question ? `${question.kind}/{product_id}` : question.kind;
+    const about = 'product_id' in question ? question.product_id : path;
     const within = 'page' in question ? limits.list : limits.other;
     const prefix = `${decoderGeneration}${asker.tag}${salt}:`;
     const known = known_hash?.startsWith(prefix) ? known_hash.slice(prefix.length) : null;
@@ -271,7 +273,7 @@ function reader({ asker, limiter, limits }: UpstreamOptions, received: { all: nu
         return asker.undecodable(question, error, text);
       }
     };
-    return limiter.run(ask, signal, entry, about, question.kind);
+    return limiter.run(ask, signal, entry, about, path);
   };
 }
 

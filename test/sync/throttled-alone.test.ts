@@ -55,6 +55,23 @@ it('one product’s 429 with an hour of Retry-After holds up a first fill for ab
   expect(harness.explain(id).records.every(({ due_at }) => due_at >= took() + 50 * minute)).toBe(true);
 });
 
+it('for half a minute after the first one only the same question about another product tests a long pause', async () => {
+  await using harness = await filledHarness({ products: 12, lean: true }, { scheduling: 'fixed' });
+  const { clock, daemon, sandbox } = harness;
+  const [id = 0] = sandbox.world.visible().map((product) => product.id);
+  sandbox.faults.add(throttles(`^/v2/products/${id}/checkout_information`));
+  const read = (resource: 'checkout' | 'availability', product_ids: number[]) =>
+    requestResync(daemon.sync, { resources: [resource], product_ids, from: null, to: null });
+  read('checkout', [id]);
+  await harness.liveUntil(clock.now() + 10 * second, second);
+  const { calls } = daemon.limiter.state();
+  read('availability', []);
+  await harness.liveUntil(clock.now() + 75 * second, second);
+  expect(daemon.limiter.state().calls).toBe(calls);
+  await harness.liveUntil(clock.now() + 15 * second, second);
+  expect(daemon.limiter.state().calls).toBeGreaterThan(calls);
+});
+
 it('a product that was asked to wait is not asked by a check either, which answers throttled at once, nor after a restart', async () => {
   await using harness = await filledHarness(
     { products: 12, lean: true },
