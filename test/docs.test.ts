@@ -69,7 +69,7 @@ describe('the documents', () => {
     for (const row of rows) expect(row.length, row.join(' | ')).toBe(3);
   });
 
-  it('name every view and column as it is declared (npx vitest run --config test/vitest.config.ts docs.test -u)', async () => {
+  it('name every view and column as it is declared (npm run generate)', async () => {
     await expect(withReference(document('docs/reference/columns.md'))).toMatchFileSnapshot(
       '../docs/reference/columns.md',
     );

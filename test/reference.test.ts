@@ -13,7 +13,7 @@ const pages = {
 };
 
 it.for(Object.entries(pages))(
-  '%s of docs/reference/ are made from the code (npx vitest run --config test/vitest.config.ts reference.test -u)',
+  '%s of docs/reference/ are made from the code (npm run generate)',
   async ([name, made]) => {
     const path = `docs/reference/${name}.md`;
     await expect(await made(document(path))).toMatchFileSnapshot(`../${path}`);

@@ -5,7 +5,7 @@ import { alertRules, documentedConditions } from './documents.ts';
 
 const root = new URL('../../', import.meta.url);
 
-/** Held equal to the table; `vitest -u` writes them. */
+/** Held equal to the table; `npm run generate` writes them. */
 describe('what is made from the table of conditions', () => {
   it('stands in docs/reference/conditions.md', async () => {
     const path = 'docs/reference/conditions.md';

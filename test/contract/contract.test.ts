@@ -109,7 +109,7 @@ describe('the declarations of src/mirror/contract', () => {
   });
 });
 
-it('schema/contract.json is made from them (npx vitest run --config test/vitest.config.ts contract -u)', async () => {
+it('schema/contract.json is made from them (npm run generate)', async () => {
   await expect(contractJson()).toMatchFileSnapshot('../../schema/contract.json');
 });
 

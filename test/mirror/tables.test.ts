@@ -54,7 +54,7 @@ function made<Result = Record<string, string[]>>(
 
 const inbox = readFileSync(new URL('../../src/inbox/tables.ts', import.meta.url), 'utf8');
 
-it('src/mirror/sql/tables.ts is made of the schema (npx vitest run --config test/vitest.config.ts mirror/tables -u)', async () => {
+it('src/mirror/sql/tables.ts is made of the schema (npm run generate)', async () => {
   await expect(made(mirrorFile, rowTypes)).toMatchFileSnapshot('../../src/mirror/sql/tables.ts');
 });
 

@@ -28,7 +28,7 @@ foreach (json_decode($argv[3], true) as $asked) {
 }`;
 
 describe('schema/search.sql', () => {
-  it('is the search of the reader as one statement (npx vitest run --config test/vitest.config.ts documented -u)', async () => {
+  it('is the search of the reader as one statement (npm run generate)', async () => {
     await expect(documentedSearch).toMatchFileSnapshot('../../schema/search.sql');
   });
 
