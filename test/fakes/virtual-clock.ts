@@ -27,7 +27,7 @@ interface Timer {
  * Returns the reading of a machine's monotonic clock: larger by a fraction of a millisecond that grows every second, so
  * that few instants and durations are whole numbers. The fractions are binary, so sums and differences are exact.
  */
-export function asMeasured(elapsed: number): number {
+function asMeasured(elapsed: number): number {
   return elapsed + 1 / 4 + Math.floor(elapsed / 1000) / 1024;
 }
 
