@@ -256,7 +256,7 @@ const doors: Record<string, RegExp> = {
   'prom-client': /^admin\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
   // The shape of an answer stands beside the code that makes it; a command that asks a daemon knows its type, and loads none.
-  zod: /^(config\/.*|backup\/manifest|admin\/(api(\/[a-z-]+)?|openapi|request)|domain\/(values\/answer-values|schedule\/job-runs)|sync\/(checks|records|reports|subscriptions)\/[a-z-]+)\.ts$/,
+  zod: /^(config\/.*|backup\/manifest|admin\/(api(\/[a-z-]+)?|openapi|request)|domain\/(values\/answer-values|conditions\/(decide|facts)|schedule\/job-runs)|sync\/(checks|records|reports|subscriptions)\/[a-z-]+)\.ts$/,
   '@orama/stemmers': /^mirror\/catalogue\/search-stems\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };

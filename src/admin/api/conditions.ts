@@ -1,24 +1,13 @@
 import { z } from 'zod';
-import { conditionCodes } from '../../domain/conditions/table.ts';
+import { activeCondition } from '../../domain/conditions/decide.ts';
 import { instant, maybe, never, numeral, strict, text } from './values.ts';
 
-export const condition = z.object({
-  code: z.enum(conditionCodes),
-  about: text,
-  severity: z.enum(['error', 'warning']),
-  since: never,
-  says: text,
-  todo: text,
-  explains: z.array(z.enum(conditionCodes)),
-  acknowledged: maybe,
-});
-
-export const conditions = z.object({ conditions: z.array(condition) });
+export const conditions = z.object({ conditions: z.array(activeCondition) });
 
 export const periodsAsked = z.object({ from: numeral(0, 'an instant in epoch milliseconds').default(0) });
 
 export const conditionPeriods = z.object({
-  conditions: z.array(condition),
+  conditions: z.array(activeCondition),
   periods: z.array(
     z.object({
       period_id: z.int(),

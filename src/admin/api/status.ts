@@ -1,35 +1,33 @@
 import { z } from 'zod';
+import { activeCondition } from '../../domain/conditions/decide.ts';
+import {
+  backupFacts,
+  databaseFacts,
+  declaredFacts,
+  directoryFacts,
+  file,
+  fileFacts,
+  freshnessFacts,
+  liveFacts,
+  publishedFacts,
+  recordFigures,
+  storageFacts,
+  writeFacts,
+} from '../../domain/conditions/facts.ts';
 import { jobRuns } from '../../domain/schedule/job-runs.ts';
 import { optionalPaths } from '../../domain/schedule/offer.ts';
 import { signal } from '../../sync/reports/explain.ts';
 import { errorRate, truth } from './checks.ts';
-import { condition } from './conditions.ts';
 import { heldClaims } from './reports.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';
 
-const freshness = z.object({
-  resource: text,
-  tier: maybe,
-  records: count,
-  fresh: count,
-  stale: count,
-  expired: count,
-  oldest_checked_at: never,
-  target_ms: z.number(),
-  met: bit,
-});
+const freshness = freshnessFacts.extend({ fresh: count });
 
-const subscription = z.object({
+const subscription = declaredFacts.extend({
   subscription_id: text,
   type: text,
-  status: maybe,
-  covered_products: count.nullable(),
   last_delivery_at: never,
   trust: z.number().nullable(),
-  trusted: bit,
-  broken: bit,
-  failing: bit,
-  not_understood_since: never,
 });
 
 /** The mirror's part of the status. */
@@ -68,16 +66,7 @@ const mirror = {
   unconfirmed_images: z.array(
     z.object({ product_id: z.int(), images: count, verified_at: instant, hidden_from: instant }),
   ),
-  records: z.object({
-    all: count,
-    never_fetched: count,
-    failing: count,
-    quarantined: count,
-    failing_long: count,
-    last_read_at: never,
-    unanswered: count,
-    unanswered_products: count,
-  }),
+  records: recordFigures.extend({ quarantined: count }),
   unusable: z.object({ resource: text, failure: text, records: count }).nullable(),
   unreadable: z.array(
     z.object({
@@ -136,8 +125,7 @@ const mirror = {
   ),
 };
 
-const live = z.object({
-  calls: count,
+const live = liveFacts.extend({
   calls_in_flight: count,
   rate: z.number(),
   ceiling: z.number(),
@@ -145,11 +133,6 @@ const live = z.object({
   lanes: z.record(text, count),
   not_before: never,
   told_until: never,
-  asked: z.object({ until: instant, next_try_at: never }).nullable(),
-  unreachable_since: never,
-  away: z.object({ how: z.enum(['unreachable', 'silent', 'unusable']), says: text }).nullable(),
-  key_refused: maybe,
-  key_refused_since: never,
 });
 
 const refused = z.object({ path: count, method: count, address: count, token: count, dropped: count });
@@ -176,67 +159,24 @@ const inbox = z.object({
     .nullable(),
 });
 
-const file = z.enum(['mirror', 'inbox']);
-const storage = z.object({
-  trouble: z
-    .object({
-      kind: z.enum(['disk-full', 'locked']),
-      file,
-      path: text,
-      since: instant,
-      missing_bytes: z.number().nullable(),
-    })
-    .nullable(),
-  directories: z.array(
-    z.object({ of: file, path: text, free_bytes: z.number(), low_below_bytes: z.number(), low: bit }),
-  ),
-  low_since: never,
+const storage = storageFacts.extend({
+  trouble: writeFacts.extend({ file }).nullable(),
+  directories: z.array(directoryFacts.extend({ of: file })),
 });
 
-const files = z.array(
-  z.object({
-    name: file,
-    path: text,
-    lost: z.enum(['gone', 'replaced']).nullable(),
-    damage: maybe,
-    lost_since: never,
-    damaged_since: never,
-  }),
-);
+const files = z.array(fileFacts.extend({ path: text, lost: z.enum(['gone', 'replaced']).nullable(), damage: maybe }));
 
-const snapshot = z.object({
-  path: text,
-  every_ms: z.number(),
-  published_at: never,
-  bytes: count.nullable(),
-  late: bit,
-  failure: maybe,
-  failing_since: never,
-});
+const snapshot = publishedFacts.extend({ path: text, every_ms: z.number(), bytes: count.nullable() });
 
-const backup = z.object({
-  directory: text,
-  copies: count,
-  newest: maybe,
-  made_at: never,
-  bytes: count.nullable(),
-  late: bit,
-  failure: maybe,
-  failing_since: never,
-  tried_at: never,
-  tried_failure: maybe,
-});
+const backup = backupFacts.extend({ copies: count, newest: maybe, bytes: count.nullable() });
 
-const database = z.object({
+const database = databaseFacts.extend({
   state: count.nullable(),
   published_at: never,
   lag_ms: z.number().nullable(),
   failing_since: never,
   failure: maybe,
   leads: z.object({ name: text, term: count }).nullable(),
-  standbys: count.nullable(),
-  unsynchronised: bit,
-  vacuum_held_ms: z.number(),
 });
 
 export const status = z.object({
@@ -250,5 +190,5 @@ export const status = z.object({
   snapshot: snapshot.nullable(),
   backup,
   database: database.nullable(),
-  conditions: z.array(condition),
+  conditions: z.array(activeCondition),
 });

@@ -1,21 +1,24 @@
+import { z } from 'zod';
+import { maybe, never, type Shaped, text } from '../values/answer-values.ts';
 import { type ConditionKind, type FoundCondition, minute, type Severity } from './condition.ts';
 import type { ConditionFacts } from './facts.ts';
 import { type ConditionCode, conditionCodes, conditionTable, todoOf } from './table.ts';
 
 /** A condition that holds, as every interface shows it. */
-export interface ActiveCondition {
-  readonly code: ConditionCode;
-  readonly about: string;
-  readonly severity: Severity;
+export const activeCondition = z.object({
+  code: z.enum(conditionCodes),
+  about: text,
+  severity: z.enum(['error', 'warning']),
   /** Null if not known, because no daemon has watched. */
-  readonly since: number | null;
-  readonly says: string;
-  readonly todo: string;
+  since: never,
+  says: text,
+  todo: text,
   /** Conditions that hold too and have this one as their cause. They are not shown by themselves. */
-  readonly explains: readonly ConditionCode[];
+  explains: z.array(z.enum(conditionCodes)),
   /** Reason given by the person who acknowledged it until it ends; null if nobody has. */
-  readonly acknowledged: string | null;
-}
+  acknowledged: maybe,
+});
+export type ActiveCondition = Shaped<typeof activeCondition>;
 
 /** Periods of the conditions that have not ended: what a daemon keeps from one inspection to the next. */
 export interface Periods {

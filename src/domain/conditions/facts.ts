@@ -1,10 +1,10 @@
+import { z } from 'zod';
 import type { HeldClaims } from '../evidence/hold.ts';
 import type { UnreadableMember } from '../evidence/unreadable.ts';
-import type { Failing } from '../files/failing.ts';
-import type { WriteTrouble } from '../files/write-trouble.ts';
 import type { ToldShortList } from '../sale/short-list.ts';
 import type { JobRuns } from '../schedule/job-runs.ts';
 import type { OptionalPath, RefusalOf } from '../schedule/offer.ts';
+import { amount, bit, count, instant, maybe, never, type Shaped, text } from '../values/answer-values.ts';
 import type { OperationOutcome } from './outcome.ts';
 
 /* Each fact is declared once, here: the status has them and more. */
@@ -75,92 +75,110 @@ export interface StoredFacts {
   readonly outcomes: readonly OperationOutcome[];
 }
 
-export interface RecordFigures {
-  readonly all: number;
-  readonly never_fetched: number;
-  readonly failing: number;
+export const recordFigures = z.object({
+  all: count,
+  never_fetched: count,
+  failing: count,
   /** Failing for two days or more; retried once a day by now. */
-  readonly failing_long: number;
-  readonly last_read_at: number | null;
+  failing_long: count,
+  last_read_at: never,
   /** Availability whose answers leave out requested dates, and the number of its products. */
-  readonly unanswered: number;
-  readonly unanswered_products: number;
-}
+  unanswered: count,
+  unanswered_products: count,
+});
+export type RecordFigures = Shaped<typeof recordFigures>;
 
-/** A running daemon's relation to the service. */
-export interface LiveFacts {
-  /** Instant since which the service has been away: unreachable, silent, or without a usable answer. */
-  readonly unreachable_since: number | null;
-  readonly away: Away | null;
-  /** Message of the service if it refuses the key. */
-  readonly key_refused: string | null;
-  /** Instant of the first refusal; null if the key is accepted. */
-  readonly key_refused_since: number | null;
-  /** The whole pause that the service asked for. */
-  readonly asked: AskedPause | null;
-  /** Calls since the start. */
-  readonly calls: number;
-}
+/** A pause that the service asked for. */
+const askedPause = z.object({
+  until: instant,
+  /** Instant at which one call may find out whether the pause holds everything; null if it does. */
+  next_try_at: never,
+});
+export type AskedPause = Shaped<typeof askedPause>;
 
 /** A time in which the service did not answer. */
-export interface Away {
+const away = z.object({
   /**
    * `unreachable`: no connection. `silent`: connections without an answer. `unusable`: answers, none of which can be used.
    */
-  readonly how: 'unreachable' | 'silent' | 'unusable';
-  readonly says: string;
-}
+  how: z.enum(['unreachable', 'silent', 'unusable']),
+  says: text,
+});
+export type Away = Shaped<typeof away>;
 
-/** A pause that the service asked for. */
-export interface AskedPause {
-  readonly until: number;
-  /** Instant at which one call may find out whether the pause holds everything; null if it does. */
-  readonly next_try_at: number | null;
-}
+/** A running daemon's relation to the service. */
+export const liveFacts = z.object({
+  /** Instant since which the service has been away: unreachable, silent, or without a usable answer. */
+  unreachable_since: never,
+  away: away.nullable(),
+  /** Message of the service if it refuses the key. */
+  key_refused: maybe,
+  /** Instant of the first refusal; null if the key is accepted. */
+  key_refused_since: never,
+  /** The whole pause that the service asked for. */
+  asked: askedPause.nullable(),
+  /** Calls since the start. */
+  calls: count,
+});
+export type LiveFacts = Shaped<typeof liveFacts>;
+
+/** A copy of the mirror, and the failure of the attempts to make it. */
+const copy = {
+  /** 1: it is missing, or older than two periods. */
+  late: bit,
+  failure: maybe,
+  failing_since: never,
+};
 
 /** The copy for readers on other hosts. */
-export interface PublishedFacts extends Copy {
+export const publishedFacts = z.object({
+  ...copy,
   /** Null: there is none. */
-  readonly published_at: number | null;
-}
+  published_at: never,
+});
+export type PublishedFacts = Shaped<typeof publishedFacts>;
 
-export interface BackupFacts extends Copy {
-  readonly directory: string;
+export const backupFacts = z.object({
+  ...copy,
+  directory: text,
   /** Instant at which the newest was made; null if there is none. */
-  readonly made_at: number | null;
+  made_at: never,
   /** Instant at which a backup was last restored beside itself as a test; null for never. */
-  readonly tried_at: number | null;
+  tried_at: never,
   /** Reason why it could not be restored; null if it could, or if there was no test. */
-  readonly tried_failure: string | null;
-}
+  tried_failure: maybe,
+});
+export type BackupFacts = Shaped<typeof backupFacts>;
 
 /** A declared subscription. */
-export interface DeclaredFacts {
+export const declaredFacts = z.object({
   /** Null: the service was never asked. */
-  readonly status: string | null;
+  status: maybe,
   /** Null for products_i_sell: only the service knows. */
-  readonly covered_products: number | null;
+  covered_products: count.nullable(),
   /** 0: reads find changes that it did not announce, and what it covers is read as often as without it. */
-  readonly trusted: 0 | 1;
+  trusted: bit,
   /** 1: it sends nothing, and could not be reactivated. */
-  readonly broken: 0 | 1;
+  broken: bit,
   /** 1: the service rejects it, or sending it failed several times in a row. */
-  readonly failing: 0 | 1;
+  failing: bit,
   /** Instant of the first of three or more deliveries that nobody understood; null if the last ones were understood. */
-  readonly not_understood_since: number | null;
-}
+  not_understood_since: never,
+});
+export type DeclaredFacts = Shaped<typeof declaredFacts>;
 
 /** Observations of a daemon about the database into which it publishes. */
-export interface DatabaseFacts {
+export const databaseFacts = z.object({
   /** Number of instances that stand by; null if this is the only instance. */
-  readonly standbys: number | null;
+  standbys: count.nullable(),
   /** 1: commits are to wait for another server, and none of the named servers is connected. */
-  readonly unsynchronised: 0 | 1;
+  unsynchronised: bit,
   /**
    * Milliseconds for which a transaction has kept old versions of rows from being removed, as far as this user may see.
    */
-  readonly vacuum_held_ms: number;
-}
+  vacuum_held_ms: z.number(),
+});
+export type DatabaseFacts = Shaped<typeof databaseFacts>;
 
 export interface ShortListFacts extends ToldShortList {
   readonly since: number;
@@ -178,49 +196,52 @@ export interface InboxFacts {
 }
 
 /** One line of the view `freshness`. */
-export interface FreshnessFacts {
-  readonly resource: string;
-  readonly tier: string | null;
-  readonly records: number;
-  readonly stale: number;
-  readonly expired: number;
-  readonly target_ms: number;
-  readonly met: 0 | 1;
+export const freshnessFacts = z.object({
+  resource: text,
+  tier: maybe,
+  records: count,
+  stale: count,
+  expired: count,
+  target_ms: z.number(),
+  met: bit,
   /** 0 where a record was never read; null where there is none. */
-  readonly oldest_checked_at: number | null;
-}
+  oldest_checked_at: never,
+});
+export type FreshnessFacts = Shaped<typeof freshnessFacts>;
 
-interface Copy extends Failing {
-  /** 1: it is missing, or older than two periods. */
-  readonly late: 0 | 1;
-}
+export const file = z.enum(['mirror', 'inbox']);
 
 /** One of the two files, and the instants at which it was found lost and damaged; null if it was not. */
-export interface FileFacts {
-  readonly name: 'mirror' | 'inbox';
-  readonly lost_since: number | null;
-  readonly damaged_since: number | null;
-}
+export const fileFacts = z.object({
+  name: file,
+  lost_since: never,
+  damaged_since: never,
+});
+export type FileFacts = Shaped<typeof fileFacts>;
 
-export interface StorageFacts {
+/** Reason why nothing can be written now. */
+export const writeFacts = z.object({
+  kind: z.enum(['disk-full', 'locked']),
+  path: text,
+  since: instant,
+  /** Bytes that must become free before space is no longer low; null if no disk is full. */
+  missing_bytes: amount,
+});
+export const directoryFacts = z.object({
+  path: text,
+  free_bytes: z.number(),
+  /** Free bytes below which bulk reads (lanes fill, weekly and far) pause. */
+  low_below_bytes: z.number(),
+  low: bit,
+});
+export const storageFacts = z.object({
   /** Instant since which space has been low; null if it is not. */
-  readonly low_since: number | null;
+  low_since: never,
   /** Reason why nothing can be written now; null if writes work. */
-  readonly trouble: {
-    readonly kind: WriteTrouble;
-    readonly path: string;
-    readonly since: number;
-    /** Bytes that must become free before space is no longer low; null if no disk is full. */
-    readonly missing_bytes: number | null;
-  } | null;
-  readonly directories: readonly {
-    readonly path: string;
-    readonly free_bytes: number;
-    /** Free bytes below which bulk reads (lanes fill, weekly and far) pause. */
-    readonly low_below_bytes: number;
-    readonly low: 0 | 1;
-  }[];
-}
+  trouble: writeFacts.nullable(),
+  directories: z.array(directoryFacts),
+});
+export type StorageFacts = Shaped<typeof storageFacts>;
 
 /** Observations of a running daemon about its own progress. Instants are those at which a value was seen first. */
 export interface Watched {
