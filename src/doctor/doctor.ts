@@ -184,22 +184,12 @@ function signingKey({ signing, subscriptions }: Config, secret: LoadedConfig['se
 }
 
 function disk(path: string, state_dir: string): Check {
-  const directories = [dirname(path), state_dir].filter(
-    (each) => statSync(each, { throwIfNoEntry: false }) !== undefined,
-  );
-  if (directories.length === 0) return skipped('disk space', 'the directories do not exist yet');
-  const free = Math.min(
-    ...directories.map((each) => {
-      const { bavail, bsize } = statfsSync(each);
-      return bavail * bsize;
-    }),
-  );
-  const needed = Math.max(
-    ...directories.map((each) => {
-      const { blocks, bsize } = statfsSync(each);
-      return lowBelow(blocks * bsize, walSizeOf(path));
-    }),
-  );
+  const spaces = [dirname(path), state_dir]
+    .filter((each) => statSync(each, { throwIfNoEntry: false }) !== undefined)
+    .map((each) => statfsSync(each));
+  if (spaces.length === 0) return skipped('disk space', 'the directories do not exist yet');
+  const free = Math.min(...spaces.map(({ bavail, bsize }) => bavail * bsize));
+  const needed = Math.max(...spaces.map(({ blocks, bsize }) => lowBelow(blocks * bsize, walSizeOf(path))));
   const found = `${Math.floor(free / megabyte)} MiB free`;
   return check('disk space', free >= needed, {
     right: found,
