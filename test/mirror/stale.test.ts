@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { cadenceOfDay } from '../../src/domain/catalogue/availability.ts';
-import { replan } from '../../src/sync/records/replan.ts';
+import { cadenceOfRecord, replan } from '../../src/sync/records/replan.ts';
+import { declarationOf } from '../../src/sync/reports/declaration.ts';
+import { makePlan } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -40,4 +43,40 @@ it('dates and their records follow a new cadence of their tier, so that none is 
   const policy = { ...sync.policy, cadence, extent, of: () => ({ ...sync.policy, cadence, extent }) };
   mirror.transaction(() => replan({ ...sync, policy }, mirror.catalogue.products.ids()));
   expect(believed()).toEqual({ shown: [30, 40, 50], planned: [30, 50] });
+});
+
+it('a subscription never makes reads more frequent: of both cadences of a covered product the longer one counts', async () => {
+  await using harness = await filledHarness({ products: 3, lean: true });
+  const { mirror, sync, config } = harness.daemon;
+  const writer = otherWriter(mirror.path);
+  writer.exec('UPDATE _product SET covered = 1');
+  const [product_id = 0] = harness.products();
+  const saidOf = (covered: { checkout_information: number; variants: number }) => {
+    const cadence = { ...sync.policy.cadence, covered };
+    const policy = { ...sync.policy, cadence, of: () => ({ ...sync.policy, cadence }) };
+    const plan = makePlan({ mirror, clock: harness.clock, policy });
+    const settings = { paths: config.service.profile.paths, cadence, subscriptions: 1, public_url: null };
+    mirror.transaction(() => mirror.schedule.targets.moveStaleAt(cadence, product_id));
+    const rows = writer.prepare('SELECT DISTINCT stale_at - checked_at AS ms FROM _variant WHERE product_id = ?');
+    return {
+      record: cadenceOfRecord(
+        { ...sync.policy, cadence },
+        { resource: 'variants', product_id, edition: 'en', part: 0 },
+        mirror.catalogue.products.find(product_id),
+      ),
+      rows: rows.all(product_id),
+      plan: plan.lines.find(({ what }) => what === 'variants')?.calls_per_day,
+      declaration: declarationOf(settings, plan, () => true).find(({ endpoint }) => /variants/.test(endpoint))
+        ?.how_often,
+    };
+  };
+  const week = 7 * 24 * hour;
+  const asOften = saidOf({ checkout_information: week, variants: week });
+  expect(asOften).toMatchObject({
+    record: week,
+    rows: [{ ms: week }],
+    declaration: expect.stringMatching(/then every 7 days/),
+  });
+  expect(saidOf({ checkout_information: 24 * hour, variants: 24 * hour })).toEqual(asOften);
+  writer.close();
 });

@@ -6,6 +6,7 @@ import type { Offered } from './record.ts';
 import { readsPerPeriod } from './record.ts';
 import {
   type Cadences,
+  coveredCadence,
   isCovered,
   isDynamic,
   isUntiered,
@@ -148,7 +149,7 @@ function addTexts(add: Add, resource: TextResource, group: Group, { languages }:
   const often = isDynamic(resource) ? dynamic : 0;
   const announced = !isCovered(resource) ? 0 : group.covered - (isDynamic(resource) ? group.covered_dynamic : 0);
   add(lane, label, (productsOf([group]) - often - announced) * languages, cadence[resource]);
-  if (isCovered(resource)) add(lane, label, announced * languages, cadence.covered[resource]);
+  if (isCovered(resource)) add(lane, label, announced * languages, coveredCadence(cadence, resource));
   if (isDynamic(resource)) add(lane, label, often * languages, cadence.dynamic_pricing[resource]);
 }
 

@@ -256,3 +256,11 @@ export type Cadences = Readonly<Record<UntieredResource, number>> & {
   /** Of products that a working, trusted subscription covers. */
   readonly covered: Readonly<Record<CoveredResource, number>>;
 };
+
+/**
+ * Returns the cadence of a resource for covered products in milliseconds. A subscription can only make reads rarer, so it
+ * is never shorter than the resource's own cadence.
+ */
+export function coveredCadence(cadence: Cadences, resource: UntieredResource): number {
+  return isCovered(resource) ? Math.max(cadence.covered[resource], cadence[resource]) : cadence[resource];
+}

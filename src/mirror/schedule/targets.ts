@@ -3,7 +3,7 @@ import { beyondFrom, cadenceOfDay, type Tiers } from '../../domain/catalogue/ava
 import type { Offered } from '../../domain/schedule/record.ts';
 import {
   type Cadences,
-  isCovered,
+  coveredCadence,
   isDynamic,
   listResources,
   type Resource,
@@ -95,7 +95,7 @@ export class TargetTable extends Store<Writes> {
     for (const { resource, all, one } of this.#texts) {
       const own = cadence[resource];
       const dynamic = isDynamic(resource) ? cadence.dynamic_pricing[resource] : own;
-      const covered = isCovered(resource) ? cadence.covered[resource] : own;
+      const covered = coveredCadence(cadence, resource);
       const cases = { own, dynamic, covered };
       if (product_id === null) all({ ...cases, product_id: 0 });
       else one({ ...cases, product_id });

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
 import { dueAfterNewCadence, productKinds, type RecordKey } from '../../domain/schedule/record.ts';
-import { isCovered, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
+import { coveredCadence, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { ProductPolicy, Sync } from './context.ts';
@@ -109,6 +109,5 @@ export function cadenceOfRecord(
   // The list is walked at the same cadence for all products. In between, a product's own read brings its dynamic price.
   if (dynamic && resources[resource].dynamic === 'prices')
     return Math.min(cadence.dynamic_pricing.products, cadence[resource]);
-  if (facts?.covered === true && isCovered(resource)) return Math.max(cadence.covered[resource], cadence[resource]);
-  return cadence[resource];
+  return facts?.covered === true ? coveredCadence(cadence, resource) : cadence[resource];
 }

@@ -1,5 +1,15 @@
 import { beyondFrom, cadenceOfDay } from '../../domain/catalogue/availability.ts';
-import { type Resource, resourceNames, resources } from '../../domain/schedule/resources.ts';
+import {
+  coveredCadence,
+  isCovered,
+  isDynamic,
+  isUntiered,
+  type Resource,
+  resourceNames,
+  resources,
+} from '../../domain/schedule/resources.ts';
+import type { StaleAfter } from '../../mirror/schedule/targets.ts';
+import { listCadence } from '../records/replan.ts';
 import type { Plan } from './plan.ts';
 
 const dayMs = 86_400_000;
@@ -20,17 +30,7 @@ export interface DeclaredEndpoint {
 /** The part of the configuration that a declaration needs. Intervals in milliseconds. */
 export interface DeclaredSettings {
   readonly paths: Readonly<Record<string, string | null>>;
-  readonly cadence: {
-    readonly availability: {
-      readonly horizon: number;
-      readonly near: { readonly days: number; readonly every: number };
-      readonly middle: { readonly days: number; readonly every: number };
-      readonly far: { readonly every: number };
-      readonly beyond?: { readonly days: number; readonly every: number | null };
-    };
-    readonly covered: Readonly<Record<string, number>>;
-    readonly dynamic_pricing: Readonly<Record<string, number>>;
-  } & Readonly<Record<string, unknown>>;
+  readonly cadence: StaleAfter;
   /** The number of declared subscriptions. */
   readonly subscriptions: number;
   readonly public_url: string | null;
@@ -84,7 +84,7 @@ function managed(endpoint: string, how_often: string): DeclaredEndpoint {
 }
 
 function cadenceInWords(resource: Resource, cadence: DeclaredSettings['cadence'], announced: boolean): string {
-  if (resources[resource].tiers) {
+  if (!isUntiered(resource)) {
     const { near, middle, far, horizon } = cadence.availability;
     const beyond = beyondFrom(cadence.availability);
     return [
@@ -94,12 +94,9 @@ function cadenceInWords(resource: Resource, cadence: DeclaredSettings['cadence']
       ...(beyond < horizon ? [`up to ${horizon} days every ${span(cadenceOfDay(cadence.availability, beyond))}`] : []),
     ].join(', ');
   }
-  const covered = announced ? cadence.covered[resource] : undefined;
+  const covered = announced && isCovered(resource) ? coveredCadence(cadence, resource) : undefined;
   // The list also confirms the images, so it is walked at the shorter cadence of both.
-  const usual = Math.min(
-    Number(cadence[resource]),
-    resource === 'products' ? Number(cadence.images) : Number.POSITIVE_INFINITY,
-  );
+  const usual = resource === 'products' ? listCadence(cadence) : cadence[resource];
   const dynamic = dynamicCadence(resource, cadence.dynamic_pricing);
   return [
     `every ${span(usual)}`,
@@ -116,14 +113,8 @@ function dynamicCadence(
   resource: Resource,
   cadences: DeclaredSettings['cadence']['dynamic_pricing'],
 ): number | undefined {
-  switch (resources[resource].dynamic) {
-    case 'own':
-      return cadences[resource];
-    case 'prices':
-      return cadences.products;
-    case 'usual':
-      return undefined;
-  }
+  if (isDynamic(resource)) return cadences[resource];
+  return resources[resource].dynamic === 'prices' ? cadences.products : undefined;
 }
 
 /**
