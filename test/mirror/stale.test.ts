@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { policyOf } from '../../src/daemon/policy.ts';
 import { cadenceOfDay } from '../../src/domain/catalogue/availability.ts';
-import { cadenceOfRecord, replan } from '../../src/sync/records/replan.ts';
+import { prepareRecords } from '../../src/sync/records/prepare.ts';
+import { cadenceOfRecord, moveStaleAt, replan } from '../../src/sync/records/replan.ts';
 import { declarationOf } from '../../src/sync/reports/declaration.ts';
 import { makePlan } from '../../src/sync/reports/plan.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
@@ -8,6 +10,7 @@ import { otherWriter } from '../fakes/other-writer.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
+const day = 24 * hour;
 
 it('dates and their records follow a new cadence of their tier, so that none is shown as stale before it is late', async () => {
   await using harness = await filledHarness({ products: 6 });
@@ -56,12 +59,12 @@ it('a subscription never makes reads more frequent: of both cadences of a covere
     const policy = { ...sync.policy, cadence, of: () => ({ ...sync.policy, cadence }) };
     const plan = makePlan({ mirror, clock: harness.clock, policy });
     const settings = { paths: config.service.profile.paths, cadence, subscriptions: 1, public_url: null };
-    mirror.transaction(() => mirror.schedule.targets.moveStaleAt(cadence, product_id));
+    mirror.transaction(() => moveStaleAt({ ...sync, policy }, product_id, mirror.catalogue.products.find(product_id)));
     const rows = writer.prepare('SELECT DISTINCT stale_at - checked_at AS ms FROM _variant WHERE product_id = ?');
     return {
       record: cadenceOfRecord(
         { ...sync.policy, cadence },
-        { resource: 'variants', product_id, edition: 'en', part: 0 },
+        { resource: 'variants', part: 0 },
         mirror.catalogue.products.find(product_id),
       ),
       rows: rows.all(product_id),
@@ -70,13 +73,43 @@ it('a subscription never makes reads more frequent: of both cadences of a covere
         ?.how_often,
     };
   };
-  const week = 7 * 24 * hour;
+  const week = 7 * day;
   const asOften = saidOf({ checkout_information: week, variants: week });
   expect(asOften).toMatchObject({
     record: week,
     rows: [{ ms: week }],
     declaration: expect.stringMatching(/then every 7 days/),
   });
-  expect(saidOf({ checkout_information: 24 * hour, variants: 24 * hour })).toEqual(asOften);
+  expect(saidOf({ checkout_information: day, variants: day })).toEqual(asOften);
+  writer.close();
+});
+
+it('texts and prices follow a new cadence of their own kind: of the category, for dynamic prices, for covered products', async () => {
+  await using harness = await filledHarness({ products: 4, lean: true });
+  const { mirror, sync, config } = harness.daemon;
+  const writer = otherWriter(mirror.path);
+  const [usual = 0, top = 0, dynamic = 0, covered = 0] = harness.products();
+  writer.exec(`UPDATE checkout SET has_dynamic_pricing = product_id = ${dynamic};
+    UPDATE _product SET covered = product_id = ${covered}`);
+  const category = { name: 'top', match: { product_ids: [top] }, cadence: { products: 2 * day, variants: 3 * day } };
+  const daysOf = (dynamic_pricing: object, categories: object[] = []) => {
+    const slower = { products: 5 * day, checkout_information: 6 * day, variants: 8 * day, dynamic_pricing };
+    const own = { ...config, categories, cadence: { ...config.cadence, ...slower } } as typeof config;
+    prepareRecords({ ...sync, policy: policyOf(own, () => true) });
+    return [usual, top, dynamic, covered].map((id) =>
+      ['_price_read', '_text_read', 'checkout', '_variant'].map((table) =>
+        writer.prepare(`SELECT max(stale_at - checked_at) / ${day} FROM ${table} WHERE product_id = ?`).pluck().get(id),
+      ),
+    );
+  };
+  expect(daysOf({ products: day, checkout_information: 2 * day }, [category])).toEqual([
+    [5, 5, 6, 8],
+    [2, 2, 6, 3],
+    [1, 1, 2, 8],
+    [5, 5, 28, 28],
+  ]);
+  expect(daysOf({ products: day, checkout_information: 2 * day })[1]).toEqual([5, 5, 6, 8]);
+  // Nothing but the cadences of dynamic prices has changed.
+  expect(daysOf({ products: 3 * day, checkout_information: 4 * day })[2]).toEqual([3, 3, 4, 8]);
   writer.close();
 });

@@ -3,11 +3,9 @@ import { beyondFrom, cadenceOfDay, type Tiers } from '../../domain/catalogue/ava
 import type { Offered } from '../../domain/schedule/record.ts';
 import {
   type Cadences,
-  coveredCadence,
-  isDynamic,
-  listResources,
   type Resource,
   resources,
+  type TextResource,
   textResources,
   type UntieredResource,
   untieredResources,
@@ -50,32 +48,27 @@ export class TargetTable extends Store<Writes> {
   readonly #drop = this.db.change(dropBy('_target', ['resource']));
   readonly #add = this.db.change(insertOf('_target', columns));
   readonly #updateDetails = this.db.change(detailTarget);
-  readonly #lists = listResources.flatMap((resource) =>
-    rowsOf(resource).map((rows) => ({ resource, move: this.db.change(ofEverything(rows)) })),
+  readonly #lists = (['experiences', 'tags'] as const).flatMap((resource) =>
+    rowsOf(resource).map((rows) => ({ resource, move: this.db.change(moved(rows)) })),
   );
-  readonly #texts = textResources.flatMap((resource) =>
-    rowsOf(resource).map((rows) => ({
-      resource,
-      all: this.db.change(ofProducts(resource, rows, 'all')),
-      one: this.db.change(ofProducts(resource, rows, 'one')),
-    })),
+  readonly #ofProducts = (['products', ...textResources] as const).flatMap((resource) =>
+    rowsOf(resource).map((rows) => ({ resource, move: this.db.change(movedOfProduct(rows)) })),
   );
 
   /**
    * Stores the freshness targets that `freshness` is judged by and, where a cadence has changed, moves the `stale_at`
-   * of lists and texts with it: cadences never stand in SQL. Records and dates follow when their product is replanned, and
-   * all records are marked as not yet planned. Returns whether anything changed.
+   * of experiences and tags with it: cadences never stand in SQL. All else follows when its product is replanned, and all
+   * records are marked as not yet planned. Returns whether anything changed.
    */
   write({ cadence, extent, categories, of }: FreshnessTargets, daysPerRequest: number): boolean {
     const wanted = targets(cadence, extent.resources, daysPerRequest);
-    const own = JSON.stringify(categories.map(({ name }) => [name, of(name).cadence]));
-    if (JSON.stringify(this.#all()) === JSON.stringify(wanted) && (this.#ownCadences() ?? '[]') === own) return false;
+    const own = JSON.stringify([[null, cadence], ...categories.map(({ name }) => [name, of(name).cadence])]);
+    if (JSON.stringify(this.#all()) === JSON.stringify(wanted) && this.#ownCadences() === own) return false;
     this.#saveOwnCadences({ own });
     this.#clear();
     for (const target of wanted) this.#add(target);
     this.#updateDetails();
     for (const { resource, move } of this.#lists) move({ every: cadence[resource] });
-    this.moveStaleAt(cadence, null);
     return true;
   }
 
@@ -90,16 +83,12 @@ export class TargetTable extends Store<Writes> {
     this.#updateDetails();
   }
 
-  /** Moves `stale_at` of rows whose cadence depends on the product, for one product or (null) for all. */
-  moveStaleAt(cadence: StaleAfter, product_id: number | null): void {
-    for (const { resource, all, one } of this.#texts) {
-      const own = cadence[resource];
-      const dynamic = isDynamic(resource) ? cadence.dynamic_pricing[resource] : own;
-      const covered = coveredCadence(cadence, resource);
-      const cases = { own, dynamic, covered };
-      if (product_id === null) all({ ...cases, product_id: 0 });
-      else one({ ...cases, product_id });
-    }
+  /**
+   * Moves `stale_at` of a product's texts and prices. `every` returns the cadence of a resource for this product, in
+   * milliseconds.
+   */
+  moveStaleAt(product_id: number, every: (resource: 'products' | TextResource) => number): void {
+    for (const { resource, move } of this.#ofProducts) move({ product_id, every: every(resource) });
   }
 }
 
@@ -153,10 +142,6 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-type Every = { every: number };
-type OfProduct = { own: number; dynamic: number; covered: number; product_id: number };
-type Which = 'all' | 'one';
-
 /** Rows that say themselves when they are stale, counted from the read that brought them. */
 interface StaleRows {
   /** One of several tables: for the compiler, the one that has all the columns that any of them has. */
@@ -172,27 +157,16 @@ function rowsOf(resource: UntieredResource): StaleRows[] {
   );
 }
 
-/** Returns the update for a resource read as a list, whose cadence is the same for all products. */
-function ofEverything({ table, after }: StaleRows) {
-  return ({ every }: Bound<Every>): Compilable<unknown> =>
-    query.updateTable(table).set(({ ref }) => ({ stale_at: sql<Instant>`${ref(after)} + ${every}` }));
+/** Returns the update of all rows to a new cadence, in milliseconds. */
+function moved({ table, after }: StaleRows) {
+  return ({ every }: Bound<{ every: number }>) => {
+    const stale_at = sql<Instant>`${sql.ref(after)} + ${every}`;
+    return query.updateTable(table).set({ stale_at }).where('stale_at', '<>', stale_at);
+  };
 }
 
-/** Returns the update for a resource read per product; its cadence depends on subscriptions and dynamic prices. */
-function ofProducts(resource: UntieredResource, { table, after }: StaleRows, which: Which) {
-  return ({ product_id, own, dynamic, covered }: Bound<OfProduct>): Compilable<unknown> =>
-    query
-      .updateTable(`${table} as r`)
-      .set(({ eb, exists, selectFrom }) => {
-        const isCovered = exists(
-          selectFrom('_product as p')
-            .select('p.product_id')
-            .whereRef('p.product_id', '=', 'r.product_id')
-            .where('p.covered', '=', 1),
-        );
-        const every = eb.case().when(isCovered).then(covered).else(own).end();
-        const often = () => eb.case().when('has_dynamic_pricing', '=', 1).then(dynamic).else(every).end();
-        return { stale_at: sql<Instant>`${eb.ref(after)} + ${isDynamic(resource) ? often() : every}` };
-      })
-      .$if(which === 'one', (of) => of.where('product_id', '=', product_id));
+/** Returns the same for the rows of a product. */
+function movedOfProduct(rows: StaleRows) {
+  return ({ product_id, every }: Bound<{ product_id: number; every: number }>): Compilable<unknown> =>
+    moved(rows)({ every }).where('product_id', '=', product_id);
 }

@@ -3,7 +3,7 @@ import { instant } from '../../clock.ts';
 import { productKinds } from '../../domain/schedule/record.ts';
 import type { Sync } from '../records/context.ts';
 import { walkAgain } from '../records/deciding-reads.ts';
-import { reschedule } from '../records/replan.ts';
+import { moveStaleAt, reschedule } from '../records/replan.ts';
 
 /** The number of products replanned between two turns of the event loop. */
 const slice = 200;
@@ -26,10 +26,7 @@ export async function updateCoverage(sync: Sync, signal: AbortSignal): Promise<v
       const lost = found.filter(({ covered }) => covered === 0);
       for (const { product_id } of lost) {
         reschedule(sync, product_id);
-        mirror.schedule.targets.moveStaleAt(
-          sync.policy.of(mirror.catalogue.products.find(product_id)?.category ?? null).cadence,
-          product_id,
-        );
+        moveStaleAt(sync, product_id, mirror.catalogue.products.find(product_id));
       }
       counts.lost += lost.length;
       return found.length;

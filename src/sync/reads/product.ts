@@ -7,7 +7,7 @@ import {
   type RecordFacts,
   reopeningReread,
 } from '../../domain/schedule/record.ts';
-import type { KnownProduct, ProductRead, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
+import type { ProductRead, StoredProduct } from '../../mirror/catalogue/product-reads.ts';
 import type { Reading } from '../../upstream/reading.ts';
 import { judgeEntry, judgeVariants, textsSaid } from '../evidence/answers.ts';
 import { soonest } from '../evidence/evidence.ts';
@@ -17,9 +17,9 @@ import { rereadAfterNotice, rereadForMembers } from '../notifications/looks.ts';
 import { expectNotices } from '../notifications/trust.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../records/announced.ts';
 import { assignCategory } from '../records/categories.ts';
-import type { Policy, ReadLane, Sync } from '../records/context.ts';
+import type { ReadLane, Sync } from '../records/context.ts';
 import { ownReads } from '../records/deciding-reads.ts';
-import { cadenceOfRecord, reschedule } from '../records/replan.ts';
+import { cadenceOfRecord, productCadence, reschedule } from '../records/replan.ts';
 import { lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../records/settle.ts';
 
 /** Refreshes a product by its own read, which adds what the list leaves out (there `description` is null). */
@@ -147,12 +147,6 @@ export function addRecords({ mirror, clock }: Sync, extent: Extent, product_ids:
   // One that was announced has its own read already, and nothing of it is stored.
   mirror.schedule.records.bringForward({ kinds: ownReads({ extent }), product_ids }, clock.now(), 'list-entry-changed');
   mirror.schedule.jobs.adopt(product_ids);
-}
-
-/** Returns the cadence of the product facts that the list shows, in milliseconds. */
-export function productCadence({ of }: Policy, product: KnownProduct | null): number {
-  const { cadence } = of(product?.category ?? null);
-  return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
 }
 
 /** Refreshes the variants of a product: this read decides which exist. */

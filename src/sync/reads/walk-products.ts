@@ -22,9 +22,9 @@ import { rereadAfterNotice } from '../notifications/looks.ts';
 import { believed, dueAfterRead, extraWalk } from '../records/call-value.ts';
 import type { ReadLane, Sync } from '../records/context.ts';
 import { askReads, judgeAbsence, placeRestMs, walkForPlace } from '../records/deciding-reads.ts';
-import { cadenceOfRecord, listCadence } from '../records/replan.ts';
+import { cadenceOfRecord, listCadence, productCadence } from '../records/replan.ts';
 import { type Refreshed, settleFailure, settleStored } from '../records/settle.ts';
-import { addRecords, afterStore, productCadence } from './product.ts';
+import { addRecords, afterStore } from './product.ts';
 import { dropMissing, walk } from './walk.ts';
 
 /**

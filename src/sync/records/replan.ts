@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Instant, instant } from '../../clock.ts';
-import { dueAfterNewCadence, productKinds, type RecordKey } from '../../domain/schedule/record.ts';
-import { coveredCadence, isDynamic, isUntiered, resources } from '../../domain/schedule/resources.ts';
+import { dueAfterNewCadence, productKinds } from '../../domain/schedule/record.ts';
+import { coveredCadence, isDynamic, isUntiered, type Resource, resources } from '../../domain/schedule/resources.ts';
 import { venueToday } from '../../domain/time/venue.ts';
 import type { KnownProduct } from '../../mirror/catalogue/product-reads.ts';
-import type { ProductPolicy, Sync } from './context.ts';
+import type { Policy, ProductPolicy, Sync } from './context.ts';
 
 /**
  * The number of products between two turns of the event loop. Each has half a dozen records, so they take about ten
@@ -27,6 +27,7 @@ export function replan(sync: Sync, product_ids: readonly number[]): void {
     for (const { product_id, known } of those) {
       mirror.schedule.records.dropBeyond({ product_id, last_part: lastPart });
       reschedule(sync, product_id);
+      moveStaleAt(sync, product_id, known);
       const todayAt = (at: Instant) => venueToday(known?.timezone ?? null, at).earliest;
       mirror.catalogue.availability.moveStaleAt(product_id, cadence.availability, todayAt);
     }
@@ -84,6 +85,14 @@ export function reschedule({ mirror, clock, policy }: Sync, product_id: number):
   }
 }
 
+/** Moves `stale_at` of a product's texts and prices after one of their cadences has changed. */
+export function moveStaleAt({ mirror, policy }: Sync, product_id: number, known: KnownProduct | null): void {
+  const of = policy.of(known?.category ?? null);
+  mirror.schedule.targets.moveStaleAt(product_id, (resource) =>
+    resource === 'products' ? productCadence(policy, known) : cadenceOfRecord(of, { resource, part: 0 }, known),
+  );
+}
+
 /** The facts that a product's cadences depend on, besides its category. */
 type CadenceFacts = Pick<KnownProduct, 'has_dynamic_pricing' | 'covered'>;
 
@@ -95,10 +104,16 @@ export function listCadence({ products, images }: ProductPolicy['cadence']): num
   return Math.min(products, images);
 }
 
+/** Returns the cadence of the product facts that the list shows, in milliseconds. */
+export function productCadence({ of }: Policy, product: KnownProduct | null): number {
+  const { cadence } = of(product?.category ?? null);
+  return product?.has_dynamic_pricing ? cadence.dynamic_pricing.products : cadence.products;
+}
+
 /** Returns the cadence of a product's record in milliseconds. `facts` null: nothing is known about the product yet. */
 export function cadenceOfRecord(
   { cadence, extent }: ProductPolicy,
-  { resource, part }: RecordKey,
+  { resource, part }: { readonly resource: Resource; readonly part: number },
   facts: CadenceFacts | null,
 ): number {
   if (resource === 'products') return listCadence(cadence);
