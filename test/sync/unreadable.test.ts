@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { instant } from '../../src/clock.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
@@ -97,6 +98,26 @@ describe('a date whose count cannot be read', () => {
     expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
     expect(members(harness)).toMatchObject([{ member: 'dates[].availability', kept: 0, example: '"many"' }]);
   });
+});
+
+it('a check is answered as usual while the mirror cannot be written, although a member of the answer cannot be read', async () => {
+  await using harness = await filledHarness({ products: 24 });
+  harness.daemon.writer.serve();
+  const answered = async () => {
+    const began = harness.clock.now();
+    const { verdict, reasons } = await check(harness);
+    return { verdict, reasons, atOnce: harness.clock.now() - began < 1000 };
+  };
+  const { faults } = harness.sandbox;
+  const path = '/availability';
+  const respell = (member: string, body: string) => faults.add({ kind: 'respelt', path, member, body });
+  respell('dates[].timeslots[].timezone', '"Pacific/Kiritimati"');
+  using other = new DisposableStack();
+  other.adopt(new Database(harness.daemon.config.mirror.path), (db) => void db.close()).exec('BEGIN IMMEDIATE');
+  expect(await answered()).toEqual({ verdict: 'holds', reasons: [], atOnce: true });
+  respell('dates[].timeslots[].time', '"noon"');
+  expect(await answered()).toEqual({ verdict: 'unknown', reasons: ['unreadable'], atOnce: true });
+  expect(members(harness)).toEqual([]);
 });
 
 describe('a new spelling of the list that cannot be read', () => {

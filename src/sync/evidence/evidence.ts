@@ -43,7 +43,8 @@ import type { Resource } from '../../domain/schedule/resources.ts';
 import { type Examples, failsRead, remarkIn } from '../../domain/service/shapes.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ClaimKey, StoredClaim, StoredHold } from '../../mirror/evidence.ts';
-import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadFailure } from '../records/context.ts';
+import type { StoredUnread } from '../../mirror/unread.ts';
+import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadBy, UnreadFailure } from '../records/context.ts';
 import { askReads, readsAbout } from '../records/deciding-reads.ts';
 import { cadenceOfRecord } from '../records/replan.ts';
 import { datesOf } from '../records/window-dates.ts';
@@ -228,32 +229,14 @@ export class Evidence implements ClaimJudge {
     return isHeld ? alone : null;
   }
 
-  judgeUnread(
-    record: RecordKey,
-    unread: Examples | undefined,
-    { sent_at, isRead }: { readonly sent_at: Instant; readonly isRead: boolean },
-  ): UnreadFailure | null {
+  judgeUnread(record: RecordKey, unread: Examples | undefined, by: UnreadBy): UnreadFailure | null {
     const table = this.#evidence.unread;
-    const stored = new Map(table.ofRecord(record).map((row) => [row.member, row]));
-    for (const row of stored.values()) if (unread?.has(row.member) !== true) table.drop(row);
+    for (const row of table.ofRecord(record)) if (unread?.has(row.member) !== true) table.drop(row);
     if (unread === undefined) return null;
-    const { resource } = record;
-    const rows = [...unread].map(([member, { example }]) => {
-      const before = stored.get(member);
-      const first_at = before?.first_at ?? sent_at;
-      // What was never readable is not lost, and what was stored so is no news.
-      const kept = remarkIn(member).why !== null ? 0 : ((before?.kept ?? (isRead ? 1 : 0)) as 0 | 1);
-      return { ...keyOf(record), member, example, first_at, last_at: sent_at, kept };
-    });
+    const rows = this.#unreadRows(record, unread, by);
     for (const row of rows) table.note(row);
-    const since = instant(sent_at - appliedCountsMs);
-    const [lost] = rows.filter(
-      ({ member, kept }) =>
-        kept === 1 &&
-        ((unread.get(member)?.isAll === true && failsRead(resource, member)) ||
-          isNewSpelling({ able: this.#ableToRead(resource), claiming: table.claiming({ resource, member, since }) })),
-    );
-    if (lost === undefined) {
+    const failure = this.#unreadFailure(rows, unread);
+    if (failure === null) {
       for (const row of rows) if (row.kept === 1) table.note({ ...row, kept: 0 });
       return null;
     }
@@ -261,10 +244,36 @@ export class Evidence implements ClaimJudge {
     const product = this.#sync.mirror.catalogue.products.find(record.product_id);
     const window = product === null ? null : datesOf(this.#sync.policy.of(product.category), product, record.part, now);
     this.#evidence.markHeld(record, now, window);
-    const { member, example } = lost;
-    const message = `${member} cannot be read any more: ${example}`;
-    const claiming = table.claiming({ resource, member, since });
-    const again_ms = readAgainAfter(claiming, this.#sync.budget().rate) * (1 + this.#sync.chance());
+    return failure;
+  }
+
+  foreseeUnread(record: RecordKey, unread: Examples | undefined, by: UnreadBy): UnreadFailure | null {
+    return unread === undefined ? null : this.#unreadFailure(this.#unreadRows(record, unread, by), unread);
+  }
+
+  #unreadRows(record: RecordKey, unread: Examples, { sent_at, isRead }: UnreadBy): StoredUnread[] {
+    const stored = new Map(this.#evidence.unread.ofRecord(record).map((row) => [row.member, row]));
+    return [...unread].map(([member, { example }]) => {
+      const before = stored.get(member);
+      const first_at = before?.first_at ?? sent_at;
+      // What was never readable is not lost, and what was stored so is no news.
+      const kept = remarkIn(member).why !== null ? 0 : ((before?.kept ?? (isRead ? 1 : 0)) as 0 | 1);
+      return { ...keyOf(record), member, example, first_at, last_at: sent_at, kept };
+    });
+  }
+
+  #unreadFailure(rows: readonly StoredUnread[], unread: Examples): UnreadFailure | null {
+    const claimingOf = ({ resource, member, last_at }: StoredUnread) =>
+      this.#evidence.unread.claiming({ resource, member, since: instant(last_at - appliedCountsMs) });
+    const lost = rows.find(
+      (row) =>
+        row.kept === 1 &&
+        ((unread.get(row.member)?.isAll === true && failsRead(row.resource, row.member)) ||
+          isNewSpelling({ able: this.#ableToRead(row.resource), claiming: claimingOf(row) })),
+    );
+    if (lost === undefined) return null;
+    const message = `${lost.member} cannot be read any more: ${lost.example}`;
+    const again_ms = readAgainAfter(claimingOf(lost), this.#sync.budget().rate) * (1 + this.#sync.chance());
     return { kind: 'failed', code: 'members-unreadable', message, again_ms: Math.round(again_ms) };
   }
 

@@ -246,11 +246,17 @@ class WindowRead {
       if (contradiction !== null)
         this.#unread.set('dates[].timeslots[].timezone', { example: contradiction, isAll: false });
     }
-    const all = this.#unread.size === 0 ? undefined : this.#unread;
+    const all = this.#unread.size === 0 ? undefined : new Map(this.#unread);
     if (all === undefined && mirror.evidence.unread.ofRecord(record).length === 0) return null;
     const sent_at = instant(reading.kind === 'read' ? reading.sent_at : (answered_at ?? clock.now()));
     const by = { sent_at, isRead: record.fetched_at !== null };
-    return this.#lane.commit(() => evidence.judgeUnread(record, all, by), 'changed');
+    // While the mirror cannot be written, the read goes on, and this is stored later.
+    const foreseen = Promise.withResolvers<UnreadFailure | null>();
+    const late = () => foreseen.resolve(evidence.foreseeUnread(record, all, by));
+    return Promise.race([
+      this.#lane.commit(() => evidence.judgeUnread(record, all, by), 'changed', late),
+      foreseen.promise,
+    ]);
   }
 
   #commit<Result>(reading: Answered, { from }: Dates, work: () => Result): Promise<Result> {

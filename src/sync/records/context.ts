@@ -132,18 +132,22 @@ export interface ClaimJudge {
   /** Decides in a transaction whether an answer about a record is stored: completely, or not at all. */
   judge(record: RecordKey, said: readonly Said[], answer: ClaimedBy): ClaimVerdict;
   /**
-   * Decides in a transaction about an answer with members that cannot be read. `isRead`: an earlier answer about the
-   * record was stored. Returns why it counts as a failed read, of which the mirror keeps what it showed; null: it is stored.
+   * Decides in a transaction about an answer with members that cannot be read. Returns why it counts as a failed read, of
+   * which the mirror keeps what it showed; null: it is stored.
    */
-  judgeUnread(
-    record: RecordKey,
-    unread: Examples | undefined,
-    by: { readonly sent_at: Instant; readonly isRead: boolean },
-  ): UnreadFailure | null;
+  judgeUnread(record: RecordKey, unread: Examples | undefined, by: UnreadBy): UnreadFailure | null;
+  /** Returns the same, and stores nothing: for an answer that is used while the mirror cannot be written. */
+  foreseeUnread(record: RecordKey, unread: Examples | undefined, by: UnreadBy): UnreadFailure | null;
   /** Draws and judges the samples of the holds, and ends holds that are over. Run once a minute. */
   look(): void;
   /** Records a person's decision about holds. Returns the subjects. */
   decide(kind: Kind | Subject, decision: 'approved' | 'rejected'): Subject[];
+}
+
+/** An answer with members that cannot be read. `isRead`: an earlier answer about the record was stored. */
+export interface UnreadBy {
+  readonly sent_at: Instant;
+  readonly isRead: boolean;
 }
 
 /** A failed read, because too many records have begun to have a member that cannot be read. */
