@@ -133,7 +133,8 @@ export function answersOf(
     const { job_id, records, resumed } = await writer.by(() => requestResync(sync, wanted, { resume }));
     await published();
     log.info({ job_id, records, resumed }, 'resync requested');
-    const left = costOfResync(sync, wanted, config.budget.requests_per_second, { job_id });
+    const counted = mirror.schedule.jobs.left(job_id);
+    const left = costOfResync(sync, wanted, config.budget.requests_per_second, { counted });
     return { job_id, resumed, found, ...left };
   };
   const decide = async (decision: 'approved' | 'rejected', kind: Kind | Subject) => {

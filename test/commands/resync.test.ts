@@ -1,4 +1,5 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { outputs } from '../contract/outputs.ts';
+import { putFiles } from '../fakes/kept-files.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -13,7 +15,7 @@ import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
-it('a dry run before the first start makes no files, and prices what the run costs; --json is one document', async () => {
+it('a dry run before the first start makes no files, and prices what the run costs; after it the files stay as they are', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 24 });
@@ -38,7 +40,18 @@ it('a dry run before the first start makes no files, and prices what the run cos
   // A page more or less of the experiences, and the further pages of the tags: nobody has counted either.
   const uncounted = Math.ceil(sandbox.world.tags().length / 10) - 1;
   expect(Math.abs(calls - priced.calls - uncounted)).toBeLessThanOrEqual(2);
+  const path = join(cwd, 'mirror', 'mirror.db');
+  const bytes = () => [path, join(cwd, 'state', 'inbox.db')].map((file) => hash('sha256', readFileSync(file)));
+  const before = bytes();
   expect(JSON.parse((await run('--dry-run', '--json')).stdout)).toMatchObject({ estimated_from: null });
+  expect(bytes()).toEqual(before);
+  putFiles('1.0.0', path);
+  const older = bytes();
+  expect(await run('--dry-run')).toMatchObject({
+    code: 65,
+    stderr: `Error: ${path} was written by an older version\nTry: start the daemon once: it brings the file up to date\n`,
+  });
+  expect(bytes()).toEqual(older);
 });
 
 it('--wait waits for a lock of another program, alone and through the daemon, and prints one JSON document', async () => {

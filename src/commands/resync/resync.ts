@@ -2,11 +2,19 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import type { AdminCall } from '../../admin/client.ts';
+import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
+import { policyOf } from '../../daemon/policy.ts';
 import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
 import { counted, number, remaining } from '../../format.ts';
-import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import { openMirrorFacts } from '../../mirror/reading.ts';
+import {
+  costOfResync,
+  isCountable,
+  type ResyncCost,
+  type ResyncRequest,
+  resyncResources,
+} from '../../sync/records/resync.ts';
 import { askQuietDaemon } from '../daemon-or-quiet.ts';
 import { calendarDate, productIds } from '../options.ts';
 import { askDaemon, configurationFor } from '../setup.ts';
@@ -51,7 +59,7 @@ export function resyncCommand(io: Io): Command {
       const call = { operation: 'POST /v1/resync', body, patience_ms: patienceMs } as const;
       const ask = () => askDaemon(io, loaded, call);
       const started = await (options.wait ? whileLocked(io, ask) : ask());
-      if (options.dryRun) return printPrice(io, started ?? (await priceQuietly(io, loaded, call)), options);
+      if (options.dryRun) return printPrice(io, started ?? (await priceQuietly(io, loaded, request)), options);
       if (started === null) return await resyncQuietly(io, loaded, call, options);
       printFound(io, started.found);
       // With --wait and --json the one document comes at the end.
@@ -74,16 +82,22 @@ function requestOf(options: Options, command: Command): ResyncRequest {
   return { resources, product_ids: options.product, from: options.from ?? null, to: options.to ?? null };
 }
 
-async function priceQuietly(io: Io, loaded: LoadedConfig, call: AdminCall<'POST /v1/resync'>): Promise<Started> {
-  using place = elsewhereIfNew(loaded);
-  return await askQuietDaemon(io, place.loaded, call);
+/** Returns the price by the files as they stand: a dry run takes no lock, and writes nothing. */
+async function priceQuietly(io: Io, loaded: LoadedConfig, request: ResyncRequest): Promise<ResyncCost> {
+  const { config } = loaded;
+  const { path, inbox_path } = config.mirror;
+  if (existsSync(path) || existsSync(inbox_path)) {
+    using mirror = openMirrorFacts(path);
+    const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
+    const facts = { mirror, clock: systemClock, policy };
+    if (isCountable(facts, request)) return costOfResync(facts, request, config.budget.requests_per_second);
+  }
+  using place = elsewhere(loaded);
+  return await askQuietDaemon(io, place.loaded, { operation: 'POST /v1/resync', body: { ...request, dry_run: true } });
 }
 
-/** Returns the configuration; before the first start with an empty mirror in a temporary directory: a price makes no files. */
-function elsewhereIfNew(loaded: LoadedConfig): { readonly loaded: LoadedConfig } & Disposable {
-  const { config } = loaded;
-  if (existsSync(config.mirror.path) || existsSync(config.mirror.inbox_path))
-    return { loaded, [Symbol.dispose]: () => undefined };
+/** Returns the configuration with an empty mirror in a temporary directory. */
+function elsewhere({ config, ...loaded }: LoadedConfig): { readonly loaded: LoadedConfig } & Disposable {
   const directory = mkdtempSync(join(tmpdir(), 'catalogued-price-'));
   const mirror = {
     ...config.mirror,

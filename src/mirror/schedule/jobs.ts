@@ -25,10 +25,6 @@ export interface ResyncState {
  */
 export class ResyncTable extends Store<Writes> {
   readonly #ties = new JobTies(this.db);
-  readonly #all = this.db.value(countOf);
-  readonly #some = this.db.value((of: Bound<KindKey & Products>) =>
-    countOf(of).where('product_id', 'in', listed<number>(of.ids)),
-  );
   readonly find = this.db.row(({ job_id }: Bound<OfJob>) => jobState().where('j.job_id', '=', job_id));
   readonly #byScope = this.db.row(({ scope }: Bound<{ scope: string }>) =>
     jobState().where('j.scope', '=', scope).where('j.finished_at', 'is', null).orderBy('j.job_id', 'desc').limit(1),
@@ -75,17 +71,6 @@ export class ResyncTable extends Store<Writes> {
         not(exists(selectFrom('_record as r').select('r.job_id').whereRef('r.job_id', '=', '_job.job_id'))),
       ),
   );
-
-  /** Returns how many records a selection names, by resource. */
-  count({ kinds, product_ids }: RecordSelection): Map<string, number> {
-    const ids = JSON.stringify(product_ids);
-    const counts = new Map<string, number>();
-    for (const kind of kinds) {
-      const records = (product_ids === null ? this.#all(kind) : this.#some({ ...kind, ids })) ?? 0;
-      counts.set(kind.resource, (counts.get(kind.resource) ?? 0) + records);
-    }
-    return counts;
-  }
 
   /** Returns the unfinished job of the same scope: it is under way, or a kill interrupted it. */
   unfinishedOf(selection: RecordSelection): ResyncState | null {
@@ -258,13 +243,6 @@ function requested(kind: KindKey, job_id: number, at: Instant, lane: Lane, dueAt
 
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
-}
-
-function countOf(kind: Bound<KindKey>) {
-  return query
-    .selectFrom('_record')
-    .select(({ fn }) => fn.countAll<number>().as('records'))
-    .where(isOfKind(kind));
 }
 
 function jobState() {

@@ -11,7 +11,7 @@ import {
   type RecordKey,
 } from '../../domain/schedule/record.ts';
 import { earliestMs, longestAheadMs } from '../../sqlite/instants.ts';
-import { type Bound, type ExpressionBuilder, type Reads, Store, sql } from '../../sqlite/statements.ts';
+import { type Bound, type ExpressionBuilder, listed, type Reads, Store, sql } from '../../sqlite/statements.ts';
 import { query, type Schema } from '../sql/sql.ts';
 
 /** Records by kind and product. `product_ids` null: of all products. */
@@ -79,6 +79,10 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
       .where('due_at', '<=', now)
       .orderBy('due_at')
       .limit(limit),
+  );
+  readonly #count = this.db.value(countOf);
+  readonly #countSome = this.db.value((of: Bound<KindKey & { ids: string }>) =>
+    countOf(of).where('product_id', 'in', listed<number>(of.ids)),
   );
   readonly #next = this.db.value(nextOfAll);
   readonly #nextOfJob = this.db.value(({ job_id }: Bound<{ job_id: number }>) =>
@@ -247,7 +251,17 @@ export class RecordReads<Db extends Reads = Reads> extends Store<Db> {
     return job_id === null ? this.#next() : this.#nextOfJob({ job_id });
   }
 
-  /** Returns everything that is known of a product's records, for people. */
+  /** Returns how many records a selection names, by resource. */
+  count({ kinds, product_ids }: RecordSelection): Map<string, number> {
+    const ids = JSON.stringify(product_ids);
+    const counts = new Map<string, number>();
+    for (const kind of kinds) {
+      const records = (product_ids === null ? this.#count(kind) : this.#countSome({ ...kind, ids })) ?? 0;
+      counts.set(kind.resource, (counts.get(kind.resource) ?? 0) + records);
+    }
+    return counts;
+  }
+
   ofProduct(product_id: number): RecordDetail[] {
     return this.#ofProduct({ product_id }).map((row) => ({ ...row, lane: lanes[row.lane] ?? ('fill' as const) }));
   }
@@ -312,6 +326,13 @@ function nextOfLane(lane: number) {
 }
 
 type OfRecord = ExpressionBuilder<Schema, '_record'>;
+
+function countOf(kind: Bound<KindKey>) {
+  return query
+    .selectFrom('_record')
+    .select(({ fn }) => fn.countAll<number>().as('records'))
+    .where(isOfKind(kind));
+}
 
 /** Returns whether a row is of this kind. */
 export function isOfKind({ resource, edition, part }: Bound<KindKey>) {

@@ -9,7 +9,7 @@ import { count, type Shaped, text } from '../../domain/values/answer-values.ts';
 import { CataloguedError, exitCodes } from '../../errors.ts';
 import type { ResyncState } from '../../mirror/schedule/jobs.ts';
 import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
-import type { Sync } from './context.ts';
+import type { Sync, SyncFacts } from './context.ts';
 import { refuseDates } from './date-reach.ts';
 
 export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
@@ -66,7 +66,8 @@ export function requestResync(
     const unfinished = resume ? mirror.schedule.jobs.unfinishedOf(selection) : null;
     const isFilled = mirror.filledAt() !== null;
     const few =
-      isFilled && callsOf(sync, mirror.schedule.jobs.count(selection), mirror.catalogue.products.count()) <= fewCalls;
+      isFilled &&
+      callsOf(sync, mirror.schedule.records.count(selection), mirror.catalogue.products.count()) <= fewCalls;
     const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
     // A walk under way has read its first pages before the request, so it begins again.
     const walkAgain = (kinds: readonly KindKey[]) => {
@@ -85,22 +86,31 @@ export function requestResync(
 
 /**
  * Computes the cost of a resync, without making anything due. `listed`: the service's number of products, if the mirror
- * does not know all of them. `job_id`: counts only what is left of that job.
+ * does not know all of them. `counted`: the records to read, by resource; left out: all that the request names.
  */
 export function costOfResync(
-  sync: Sync,
+  facts: SyncFacts,
   request: ResyncRequest,
   requests_per_second: number,
-  { listed = null, job_id = null }: { readonly listed?: Listed; readonly job_id?: number | null } = {},
+  { listed = null, counted }: { readonly listed?: Listed; readonly counted?: ReadonlyMap<string, number> } = {},
 ): ResyncCost {
-  const selection = select(sync, request);
-  const counted = job_id === null ? sync.mirror.schedule.jobs.count(selection) : sync.mirror.schedule.jobs.left(job_id);
+  const selection = select(facts, request);
   const estimated_from = typeof listed === 'number' ? listed : null;
-  const products = Math.max(estimated_from ?? 0, sync.mirror.catalogue.products.count());
-  const counts = estimated_from === null ? counted : estimated(selection, products);
-  const calls = callsOf(sync, counts, products);
+  const products = Math.max(estimated_from ?? 0, facts.mirror.catalogue.products.count());
+  const counts =
+    estimated_from === null
+      ? (counted ?? facts.mirror.schedule.records.count(selection))
+      : estimated(selection, products);
+  const calls = callsOf(facts, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
   return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
+}
+
+/** Returns whether a mirror knows all that a request names. If not, its list was never walked: the service has to be asked. */
+export function isCountable(facts: SyncFacts, request: ResyncRequest): boolean {
+  const { primary } = walkKinds(facts.policy.extent);
+  const isNamed = select(facts, request).kinds.some(({ resource }) => resource === primary.resource);
+  return !isNamed || facts.mirror.schedule.records.find({ ...primary, product_id: 0 })?.fetched_at != null;
 }
 
 /**
@@ -138,14 +148,14 @@ function estimated({ kinds }: RecordSelection, products: number): Map<string, nu
   return counts;
 }
 
-function callsOf({ policy }: Sync, counts: ReadonlyMap<string, number>, products: number): number {
+function callsOf({ policy }: SyncFacts, counts: ReadonlyMap<string, number>, products: number): number {
   const pages = Math.ceil(products / policy.pageSize) || 1;
   return [...counts].reduce((sum, [resource, count]) => sum + count * (resource === 'products' ? pages : 1), 0);
 }
 
-function select(sync: Sync, request: ResyncRequest): RecordSelection {
-  const { mirror, policy } = sync;
-  refuseDates(sync, { from: request.from, to: request.to });
+function select(facts: SyncFacts, request: ResyncRequest): RecordSelection {
+  const { mirror, policy } = facts;
+  refuseDates(facts, { from: request.from, to: request.to });
   const unknown = request.product_ids.filter((id) => !mirror.catalogue.products.isVisible(id));
   if (unknown.length > 0) {
     throw new CataloguedError('unknown-product', `not in the mirror: product ${unknown.join(', ')}`, {
@@ -167,7 +177,7 @@ function select(sync: Sync, request: ResyncRequest): RecordSelection {
   }
   const asked = resyncResources.filter((name) => name !== 'products' && wants(name));
   const named = asked.flatMap((name) => perProduct.filter(({ resource }) => resources[resource].resync === name));
-  kinds.push(...withinDates(sync, request, named));
+  kinds.push(...withinDates(facts, request, named));
   // Walks are stored with product 0, so 0 selects them and nothing else.
   const product_ids = single ? [0, ...request.product_ids].sort((a, b) => a - b) : null;
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };
@@ -177,7 +187,11 @@ function select(sync: Sync, request: ResyncRequest): RecordSelection {
  * Leaves out windows without a requested date, for any time zone of the venue: its today may be today in UTC or a day
  * beside it.
  */
-function withinDates({ clock, policy }: Sync, { from, to }: ResyncRequest, kinds: readonly RecordKind[]): RecordKind[] {
+function withinDates(
+  { clock, policy }: SyncFacts,
+  { from, to }: ResyncRequest,
+  kinds: readonly RecordKind[],
+): RecordKind[] {
   const { earliest, latest } = venueToday(null, clock.now());
   const first = from === null ? 0 : daysBetween(latest, from);
   const last = to === null ? Number.POSITIVE_INFINITY : daysBetween(earliest, to);
