@@ -4,6 +4,7 @@ import { isMisuse } from '../../src/domain/sale/closure.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
 import { explainProduct } from '../../src/sync/reports/explain.ts';
 import { needs } from '../fakes/needs.ts';
+import { otherWriter } from '../fakes/other-writer.ts';
 import { withdraw } from '../fakes/planted.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { DeliveryList, disabled, enabled, notificationOf, updated } from '../inbox/delivery-list.ts';
@@ -58,6 +59,46 @@ async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promi
 }
 
 const words = { reason_code: 'out_of_season', expected_reopening: 'more_than_month' };
+
+describe('a delivery that meets a fault of this program', () => {
+  /** From now on rows of this table cannot be stored for a product. Returns another connection to the mirror. */
+  function poison({ harness }: Notified, table: string, product_id: number) {
+    const db = otherWriter(harness.daemon.config.mirror.path);
+    db.exec(`CREATE TRIGGER poison BEFORE INSERT ON ${table} WHEN new.product_id = ${product_id}
+      BEGIN SELECT raise(ABORT, 'a fault of ours'); END`);
+    return db;
+  }
+
+  it('is set aside and named, its product is read, and those beside it are applied', async () => {
+    await using at = await filled();
+    const [poisonous = 0, other = 0] = at.ids;
+    poison(at, '_closure', poisonous).close();
+    for (const id of [poisonous, other]) at.inbox.post(notificationOf(id, disabled(words)));
+    expect(await at.apply()).toEqual({ applied: 1, superseded: 0, quarantined: 1 });
+    expect(at.inbox.states()).toEqual(['quarantined', 'applied']);
+    expect(at.product(other)).toMatchObject({ sellable: 0, disabled_source: 'notification' });
+    expect(at.harness.record(poisonous, 'product_detail')).toMatchObject({ due_reason: 'notified' });
+    expect(at.harness.log.lines()).toContainEqual(expect.objectContaining({ delivery_id: 1, level: 'error' }));
+    expect(await at.apply()).toEqual({ applied: 0, superseded: 0, quarantined: 0 });
+  });
+
+  it('of which not even the names can be used is treated as an unreadable one: the list is read', async () => {
+    await using at = await filled();
+    const [id = 0] = at.ids;
+    const db = poison(at, '_notice', id);
+    const due = db.prepare<[], number>("SELECT due_at FROM _record WHERE resource = 'products'").pluck();
+    const before = due.get();
+    await at.post(notificationOf(id, updated()));
+    expect(at.inbox.states()).toEqual(['quarantined']);
+    expect(due.get()).toBeLessThan(before ?? 0);
+    // A lock is no such fault: the delivery waits.
+    at.harness.daemon.writer.serve();
+    db.exec('BEGIN IMMEDIATE');
+    await expect(at.post(notificationOf(id, updated()))).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+    expect(at.inbox.states()).toEqual(['quarantined', 'waiting']);
+    db.close();
+  });
+});
 
 describe('a notification that a product is closed', () => {
   it('takes it off sale at once, with its words, and a read confirms it', async () => {

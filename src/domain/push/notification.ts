@@ -34,7 +34,9 @@ export type Quarantine =
   | 'wrong-shape'
   | 'too-many-products'
   | 'unknown-subscription'
-  | 'unknown-change-type';
+  | 'unknown-change-type'
+  /** A fault of this program. */
+  | 'not-applied';
 
 /** The usable part of a delivery, and the problem with the rest; `quarantine` is null if there is none. */
 export interface Notification {

@@ -12,9 +12,11 @@ import {
 } from '../../domain/push/notification.ts';
 import { type ChangeType, changeTypes } from '../../domain/push/subscription.ts';
 import { confirmApartMs, mayApply } from '../../domain/sale/closure.ts';
+import { CataloguedError } from '../../errors.ts';
 import type { Deliveries, Settled } from '../../inbox/deliveries.ts';
 import type { Delivery } from '../../inbox/delivery.ts';
 import type { StoredClosure } from '../../mirror/push/closures.ts';
+import { faultOf } from '../../sqlite/fault.ts';
 import { askAnnounced } from '../records/announced.ts';
 import type { Sync } from '../records/context.ts';
 import { askDecidingReads, createPlacesInLists, walkListSoon } from '../records/deciding-reads.ts';
@@ -61,15 +63,16 @@ export async function applyDeliveries(sync: Sync, deliveries: Deliveries, signal
     });
     // Lower numbers were already applied by a process that was killed before it could update the inbox: only the inbox
     // is updated.
-    await applyTogether(
+    const applied = await applyOrSetAside(
       sync,
       decoded.filter(({ delivery }) => delivery.delivery_id > appliedUpTo),
     );
+    const settled = [...decoded.filter(({ delivery }) => delivery.delivery_id <= appliedUpTo), ...applied];
     deliveries.transaction(() => {
-      for (const { delivery, state, notification } of decoded)
+      for (const { delivery, state, notification } of settled)
         deliveries.settle(delivery.delivery_id, state, notification.quarantine, clock.now());
     });
-    for (const { state } of decoded) counts[state] += 1;
+    for (const { state } of settled) counts[state] += 1;
   }
   if (counts.quarantined > 0) log.warn({ ...counts }, 'undecodable deliveries quarantined');
   return counts;
@@ -82,6 +85,37 @@ interface Decoded {
 }
 
 const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json', understood: false };
+
+const news = { closure: null, enabled: false, updated: true, fields: [] } as const;
+
+/**
+ * Applies deliveries. After a fault of ours each is applied by itself. One that fails again is set aside, and what it names
+ * counts as changed; if that fails too, it counts as unreadable. So it does not end the daemon at each start.
+ */
+async function applyOrSetAside(sync: Sync, decoded: readonly Decoded[]): Promise<readonly Decoded[]> {
+  try {
+    await applyTogether(sync, decoded);
+    return decoded;
+  } catch (error) {
+    // Errors of files and disks are none of a delivery.
+    if (error instanceof CataloguedError || faultOf(error) !== null) throw error;
+    const [first] = decoded;
+    if (first === undefined || decoded.length > 1) {
+      const applied: Decoded[] = [];
+      for (const each of decoded) applied.push(...(await applyOrSetAside(sync, [each])));
+      return applied;
+    }
+    const { delivery, notification } = first;
+    const isAgain = notification.quarantine === 'not-applied';
+    if (isAgain && notification.notices.length === 0) throw error;
+    const { delivery_id, subscription_id } = delivery;
+    const message = 'a delivery cannot be applied: what it names is read instead';
+    sync.log.error({ err: error, delivery_id, subscription_id }, message);
+    const notices = isAgain ? [] : idsOf(notification.notices).map((product_id) => ({ ...news, product_id }));
+    const rest: Notification = { ...notification, notices, quarantine: 'not-applied', understood: notices.length > 0 };
+    return await applyOrSetAside(sync, [{ delivery, state: 'quarantined', notification: rest }]);
+  }
+}
 
 /**
  * Applies deliveries in one transaction if all are small. Beside a large one each has its own, and a large one several, in
