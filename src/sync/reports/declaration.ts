@@ -97,24 +97,14 @@ function cadenceInWords(resource: Resource, cadence: DeclaredSettings['cadence']
   const covered = announced && isCovered(resource) ? coveredCadence(cadence, resource) : undefined;
   // The list also confirms the images, so it is walked at the shorter cadence of both.
   const usual = resource === 'products' ? listCadence(cadence) : cadence[resource];
-  const dynamic = dynamicCadence(resource, cadence.dynamic_pricing);
+  // A product's own read keeps its prices up to date, so it has the cadence of the dynamic prices.
+  const priced = resources[resource].dynamic === 'prices' ? cadence.dynamic_pricing.products : undefined;
+  const dynamic = isDynamic(resource) ? cadence.dynamic_pricing[resource] : priced;
   return [
     `every ${span(usual)}`,
     ...(dynamic === undefined ? [] : [`with dynamic pricing every ${span(Math.min(dynamic, usual))}`]),
     ...(covered === undefined ? [] : [`at once when announced, and then every ${span(covered)}`]),
   ].join('; ');
-}
-
-/**
- * Returns the cadence of a resource for products with dynamic pricing; undefined: the usual one. A product's own read
- * keeps its prices up to date, so it has the cadence of the dynamic prices.
- */
-function dynamicCadence(
-  resource: Resource,
-  cadences: DeclaredSettings['cadence']['dynamic_pricing'],
-): number | undefined {
-  if (isDynamic(resource)) return cadences[resource];
-  return resources[resource].dynamic === 'prices' ? cadences.products : undefined;
 }
 
 /**
