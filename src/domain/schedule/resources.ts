@@ -257,10 +257,7 @@ export type Cadences = Readonly<Record<UntieredResource, number>> & {
   readonly covered: Readonly<Record<CoveredResource, number>>;
 };
 
-/**
- * Returns the cadence of a resource for covered products in milliseconds. A subscription can only make reads rarer, so it
- * is never shorter than the resource's own cadence.
- */
+/** Returns the cadence of a resource for covered products in milliseconds: a subscription can only make reads rarer. */
 export function coveredCadence(cadence: Cadences, resource: UntieredResource): number {
   return isCovered(resource) ? Math.max(cadence.covered[resource], cadence[resource]) : cadence[resource];
 }

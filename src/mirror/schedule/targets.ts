@@ -83,10 +83,7 @@ export class TargetTable extends Store<Writes> {
     this.#updateDetails();
   }
 
-  /**
-   * Moves `stale_at` of a product's texts and prices. `every` returns the cadence of a resource for this product, in
-   * milliseconds.
-   */
+  /** Moves `stale_at` of a product's texts and prices. `every` returns the cadence of a resource for it in milliseconds. */
   moveStaleAt(product_id: number, every: (resource: 'products' | TextResource) => number): void {
     for (const { resource, move } of this.#ofProducts) move({ product_id, every: every(resource) });
   }

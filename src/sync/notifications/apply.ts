@@ -109,8 +109,7 @@ async function applyOrSetAside(sync: Sync, decoded: readonly Decoded[]): Promise
     const isAgain = notification.quarantine === 'not-applied';
     if (isAgain && notification.notices.length === 0) throw error;
     const { delivery_id, subscription_id } = delivery;
-    const message = 'a delivery cannot be applied: what it names is read instead';
-    sync.log.error({ err: error, delivery_id, subscription_id }, message);
+    sync.log.error({ err: error, delivery_id, subscription_id }, 'a delivery cannot be applied: its products are read');
     const notices = isAgain ? [] : idsOf(notification.notices).map((product_id) => ({ ...news, product_id }));
     const rest: Notification = { ...notification, notices, quarantine: 'not-applied', understood: notices.length > 0 };
     return await applyOrSetAside(sync, [{ delivery, state: 'quarantined', notification: rest }]);

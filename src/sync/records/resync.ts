@@ -65,9 +65,8 @@ export function requestResync(
   return mirror.transaction(() => {
     const unfinished = resume ? mirror.schedule.jobs.unfinishedOf(selection) : null;
     const isFilled = mirror.filledAt() !== null;
-    const few =
-      isFilled &&
-      callsOf(sync, mirror.schedule.records.count(selection), mirror.catalogue.products.count()) <= fewCalls;
+    const counts = mirror.schedule.records.count(selection);
+    const few = isFilled && callsOf(sync, counts, mirror.catalogue.products.count()) <= fewCalls;
     const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
     // A walk under way has read its first pages before the request, so it begins again.
     const walkAgain = (kinds: readonly KindKey[]) => {
@@ -97,16 +96,14 @@ export function costOfResync(
   const selection = select(facts, request);
   const estimated_from = typeof listed === 'number' ? listed : null;
   const products = Math.max(estimated_from ?? 0, facts.mirror.catalogue.products.count());
-  const counts =
-    estimated_from === null
-      ? (counted ?? facts.mirror.schedule.records.count(selection))
-      : estimated(selection, products);
+  const known = counted ?? facts.mirror.schedule.records.count(selection);
+  const counts = estimated_from === null ? known : estimated(selection, products);
   const calls = callsOf(facts, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
   return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
 }
 
-/** Returns whether a mirror knows all that a request names. If not, its list was never walked: the service has to be asked. */
+/** Returns whether a mirror knows all that a request names: its list was walked, if the request needs it. */
 export function isCountable(facts: SyncFacts, request: ResyncRequest): boolean {
   const { primary } = walkKinds(facts.policy.extent);
   const isNamed = select(facts, request).kinds.some(({ resource }) => resource === primary.resource);
@@ -187,15 +184,11 @@ function select(facts: SyncFacts, request: ResyncRequest): RecordSelection {
  * Leaves out windows without a requested date, for any time zone of the venue: its today may be today in UTC or a day
  * beside it.
  */
-function withinDates(
-  { clock, policy }: SyncFacts,
-  { from, to }: ResyncRequest,
-  kinds: readonly RecordKind[],
-): RecordKind[] {
-  const { earliest, latest } = venueToday(null, clock.now());
+function withinDates(facts: SyncFacts, { from, to }: ResyncRequest, kinds: readonly RecordKind[]): RecordKind[] {
+  const { earliest, latest } = venueToday(null, facts.clock.now());
   const first = from === null ? 0 : daysBetween(latest, from);
   const last = to === null ? Number.POSITIVE_INFINITY : daysBetween(earliest, to);
-  const parts = policy.extent.windows
+  const parts = facts.policy.extent.windows
     .filter((window) => window.last_day >= first && window.first_day <= last)
     .map(({ part }) => part);
   return kinds.filter(({ resource, part }) => !resources[resource].tiers || parts.includes(part));
