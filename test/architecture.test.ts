@@ -54,9 +54,9 @@ const allowed: Record<string, readonly string[]> = {
     'upstream',
     'mirror',
     'inbox',
-    'sqlite/fault.ts',
-    'sqlite/group-commit.ts',
-    'sqlite/make-directory.ts',
+    'kernel/sqlite/fault.ts',
+    'kernel/sqlite/group-commit.ts',
+    'kernel/sqlite/make-directory.ts',
     'clock.ts',
     'errors.ts',
     'format.ts',
@@ -112,8 +112,8 @@ const allowed: Record<string, readonly string[]> = {
     'database',
     // A page, as the storefront interface promises it.
     'admin/api/rows.ts',
-    'mirror/rows/capture.ts',
-    'mirror/rows/pages.ts',
+    'feed/capture.store.ts',
+    'feed/pages.store.ts',
     'mirror/sql/files.ts',
     'sqlite',
     'clock.ts',
@@ -125,8 +125,8 @@ const allowed: Record<string, readonly string[]> = {
     'mirror/contract/contract.ts',
     'mirror/contract/search.ts',
     'domain',
-    'inbox/delivery.ts',
-    'inbox/epochs.ts',
+    'receiver/delivery.ts',
+    'receiver/epochs.store.ts',
     'mirror',
     'sqlite',
     'clock.ts',
@@ -154,8 +154,8 @@ const allowed: Record<string, readonly string[]> = {
     'domain',
     'files',
     // Of the inbox what it shows: rows of its lists.
-    'inbox/conditions.ts',
-    'inbox/delivery.ts',
+    'receiver/conditions.store.ts',
+    'receiver/delivery.ts',
     'mirror',
     'status',
     'sync',
@@ -204,12 +204,12 @@ const allowed: Record<string, readonly string[]> = {
     'config',
     'daemon',
     'database',
-    'domain/leadership/lease.ts',
+    'copies/postgres/lease.rules.ts',
     'files',
     'follow',
     'inbox',
     'mirror',
-    'sqlite/trial-write.ts',
+    'kernel/sqlite/trial-write.ts',
     'clock.ts',
     'errors.ts',
     'connection-room.ts',
@@ -233,10 +233,10 @@ const allowed: Record<string, readonly string[]> = {
   storefront: [
     'mirror/contract/contract.ts',
     'mirror/contract/table.ts',
-    'sqlite/development.ts',
-    'sqlite/fault.ts',
-    'sqlite/file.ts',
-    'domain/search/marks.ts',
+    'kernel/sqlite/development.ts',
+    'kernel/sqlite/fault.ts',
+    'kernel/sqlite/file.ts',
+    'storefront/search/marks.rules.ts',
     'clock.ts',
     'errors.ts',
     'listen-address.ts',
@@ -297,14 +297,14 @@ describe('the architecture', () => {
   it('is watched by a test that sees a breach (control)', () => {
     const planted = [
       ...importsIn(src, 'domain/money.ts', "import { x } from '../mirror/sql.ts';"),
-      ...importsIn(src, 'upstream/client.ts', "import { x } from '../mirror/mirror.ts';"),
+      ...importsIn(src, 'service/client.ts', "import { x } from '../mirror/mirror.ts';"),
       ...importsIn(src, 'sandbox/routes.ts', "import { x } from '../upstream/client.ts';"),
-      ...importsIn(src, 'sync/engine.ts', "import Database from 'better-sqlite3';"),
+      ...importsIn(src, 'cycle/sync-cycle.ts', "import Database from 'better-sqlite3';"),
       ...importsIn(src, 'storefront/reader.ts', "import { x } from '../mirror/mirror.ts';"),
       ...importsIn(src, 'storefront/reader.ts', "import { x } from '../sqlite/database-file.ts';"),
-      ...importsIn(src, 'doctor/doctor.ts', "import { x } from '../daemon/subscriptions.ts';"),
+      ...importsIn(src, 'says/doctor/doctor.ts', "import { x } from '../daemon/subscriptions.ts';"),
       ...importsIn(src, 'files/watch.ts', "import { x } from '../doctor/check.ts';"),
-      ...importsIn(src, 'status/verdict.ts', "import { x } from '../daemon/daemon.ts';"),
+      ...importsIn(src, 'says/status/verdict.ts', "import { x } from '../daemon/daemon.ts';"),
       ...importsIn(src, 'errors.ts', "import { x } from './log.ts';"),
     ];
     expect(broken(planted)).toHaveLength(planted.length);
@@ -317,9 +317,9 @@ describe('the architecture', () => {
   it('is watched by a test that sees a cycle of files, of folders, and one by way of others (control)', () => {
     const planted = [
       ...importsIn(src, 'storefront/reads.ts', "import type { x } from './reader.ts';"),
-      ...importsIn(src, 'domain/values/money.ts', "import { x } from '../catalogue/price.ts';"),
-      ...importsIn(src, 'domain/catalogue/variant.ts', "import { x } from '../values/money.ts';"),
-      ...importsIn(src, 'sqlite/lock.ts', "import { x } from '../doctor/check.ts';"),
+      ...importsIn(src, 'kernel/values/money.ts', "import { x } from '../catalogue/price.ts';"),
+      ...importsIn(src, 'catalogue/variant.rules.ts', "import { x } from '../values/money.ts';"),
+      ...importsIn(src, 'kernel/sqlite/lock.ts', "import { x } from '../doctor/check.ts';"),
     ];
     expect(allCycles([...imports, ...planted])).toEqual([
       expect.stringMatching(/^: .*doctor.*sqlite/),
@@ -337,7 +337,7 @@ describe('the architecture', () => {
     const planted = [
       ...exportedTypesIn('doctor/pledge.ts', 'export interface Pledge {\n  readonly at: number;\n}'),
       ...exportedTypesIn('sandbox/pledge.ts', "export type Pledge = 'kept' | 'broken';"),
-      ...exportedTypesIn('domain/schedule/plan.ts', 'export class WrongShape extends Error {}'),
+      ...exportedTypesIn('schedule/plan.rules.ts', 'export class WrongShape extends Error {}'),
     ];
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: doctor/pledge.ts, sandbox/pledge.ts',
@@ -436,7 +436,7 @@ function unlistedWords(exporting: readonly (readonly [file: string, text: string
 describe('a word of the code', () => {
   it('has one meaning in exported names, which docs/contributing.md lists', () => {
     expect(unlistedWords(texts)).toEqual([]);
-    expect(unlistedWords([...texts, ['sqlite/lock.ts', 'export function isMirrorHeld() {}']])).toEqual([
+    expect(unlistedWords([...texts, ['kernel/sqlite/lock.ts', 'export function isMirrorHeld() {}']])).toEqual([
       'held: isMirrorHeld',
     ]);
   });

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { exitCodes } from '../src/errors.ts';
+import { exitCodes } from '../src/kernel/errors.ts';
 
 /**
  * The command line of a program of the tests, such as `npm run worlds --`: `--help` prints what it takes with examples, and ends

@@ -5,13 +5,13 @@ import { main } from '../src/commands/main.ts';
 import { configKeys } from '../src/config/keys.ts';
 import { left } from '../src/config/problems.ts';
 import { secretSources } from '../src/config/secrets.ts';
-import { untieredResources } from '../src/domain/schedule/resources.ts';
-import { exitCodes } from '../src/errors.ts';
+import { exitCodes } from '../src/kernel/errors.ts';
+import { untieredResources } from '../src/schedule/resources.rules.ts';
 import { allImports, packageOf } from './architecture/import-graph.ts';
-import { withReference } from './contract/generate.ts';
 import { document, documents, firstColumn, section } from './documents.ts';
 import { everyCommand } from './fakes/every-command.ts';
 import { guarantees } from './faults/mutations/promises.ts';
+import { withReference } from './mirror/contract/generate.ts';
 
 const root = new URL('../', import.meta.url);
 const leftNames = Object.keys(left);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/kernel/clock.ts';
 import { otherWriter } from './fakes/other-writer.ts';
 import { withdraw } from './fakes/planted.ts';
 import { openReader } from './fakes/reader.ts';

@@ -1,8 +1,8 @@
-import { metricFamilies } from '../src/admin/metric-families.ts';
 import { jsonSchema, type SchemaNode } from '../src/config/keys.ts';
 import { durationPattern, printDuration, printSize, sizePattern } from '../src/config/units.ts';
-import type { Member } from '../src/domain/service/member.ts';
-import { rowShapes } from '../src/domain/service/shapes.ts';
+import { metricFamilies } from '../src/says/metrics/metric-families.ts';
+import type { Member } from '../src/service/member.rules.ts';
+import { rowShapes } from '../src/service/shapes.rules.ts';
 import { document } from './documents.ts';
 import { everyCommand } from './fakes/every-command.ts';
 import { runHere } from './fakes/run-here.ts';

@@ -50,7 +50,7 @@ function used(read: (path: string) => string) {
       tested: only(read('.ci/run'), /with Node (\d+)/),
     },
     reader: `${only(read('.rolldown.ts'), /engines: \{ node: '>=([\d.]+)' \}/)} or newer`,
-    sqlite: `${only(read('src/doctor/reader-probe.ts'), /the views need ([\d.]+)/)} or newer`,
+    sqlite: `${only(read('src/says/doctor/reader-probe.ts'), /the views need ([\d.]+)/)} or newer`,
     debian: {
       host: only(read('.ci/run'), /Debian (\d+)/),
       image: only(read('Dockerfile'), /^ARG BASE=node:\d+-(\w+)-/),

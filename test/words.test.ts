@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { printable, printableLines, printableOutput, short } from '../src/format.ts';
+import { printable, printableLines, printableOutput, short } from '../src/kernel/format.ts';
 
 const hostile = 'Tour\u001b]0;owned\u0007 \u009b31m \u202egnp.exe\u2066 \u061c\u2028 \ud800 \u{e0041}';
 const steers = /[\p{Cc}\u061c\u202e\u2028\u2066\u{e0041}]/u;

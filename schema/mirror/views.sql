@@ -1,8 +1,8 @@
 -- The views for storefronts, as they stand: the contract of schema/contract.json. They are made anew, in this order, whenever
--- a file's own differ (src/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
+-- a file's own differ (src/kernel/sqlite/database-file.ts), so a change of a view is a change here and needs no numbered step.
 --
 -- `p.*` at the beginning stands for the columns that src/mirror/contract declares and the view does not list
--- (src/sqlite/view-columns.ts): all come in the order of the declaration.
+-- (src/kernel/sqlite/view-columns.ts): all come in the order of the declaration.
 --
 -- Every new connection parses all of it. So a column has the name of its table only where two tables of the view have the column, or
 -- where a subquery means the one outside: `p.title` costs three times as much as `title`, here and in each statement that reads the view.

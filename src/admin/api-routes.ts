@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { CataloguedError } from '../errors.ts';
+import { FeedReplaced } from '../feed/changes.store.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
-import type { Logger } from '../log.ts';
-import { FeedReplaced } from '../mirror/changes/changes.ts';
+import { CataloguedError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/log.ts';
 import type { Operation } from './api/operation.ts';
 import { type Answering, type Answers, type OperationName, operations } from './api.ts';
 import { type ChangeStreamOptions, changeStream, type FeedQuestion } from './change-stream.ts';

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { ReadOnly } from '../domain/values/answer-values.ts';
-import { checkAnswer } from '../sync/checks/check-answer.ts';
-import { orderNoted } from '../sync/checks/orders.ts';
-import { explanation } from '../sync/reports/explain.ts';
-import { dateExplanation } from '../sync/reports/explain-date.ts';
-import { plan } from '../sync/reports/plan.ts';
-import { probe } from '../sync/reports/probe.ts';
+import { checkAnswer } from '../desk/check-answer.ts';
+import { orderNoted } from '../desk/orders.ts';
+import type { ReadOnly } from '../kernel/values/answer-values.ts';
+import { explanation } from '../says/explain/explain.ts';
+import { dateExplanation } from '../says/explain/explain-date.ts';
+import { probe } from '../says/probe/probe.ask.ts';
+import { plan } from '../schedule/plan.ts';
 import { caller, checkQuestion, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
 import type { Operation } from './api/operation.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { Clock } from '../clock.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { type ChangeFeed, changeJson } from '../mirror/changes/changes.ts';
+import { type ChangeFeed, changeJson } from '../feed/changes.store.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 import type { InterfaceRoom } from './listening.ts';
 
 export interface ChangeStreamOptions {

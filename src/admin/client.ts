@@ -1,5 +1,5 @@
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { listenAddress } from '../listen-address.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { listenAddress } from '../kernel/http/listen-address.ts';
 import type { Answer, Body, OperationName, Path } from './api.ts';
 
 /** Loaded this way because a named import would load all of `fetch` too, which doubles the start time of a command. */

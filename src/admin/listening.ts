@@ -3,11 +3,11 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Clock } from '../clock.ts';
-import { ConnectionRoom, type ListenerRoom } from '../connection-room.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import { type KeptListener, keepListening, type OpenListener } from '../kept-listener.ts';
-import { listenAddress } from '../listen-address.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../kernel/errors.ts';
+import { ConnectionRoom, type ListenerRoom } from '../kernel/http/connection-room.ts';
+import { type KeptListener, keepListening, type OpenListener } from '../kernel/http/kept-listener.ts';
+import { listenAddress } from '../kernel/http/listen-address.ts';
 
 /** Settings of a listener: its name in errors, and the users who may connect to its socket. */
 export interface ListenerSettings {

@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { listenAddress } from '../listen-address.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { listenAddress } from '../kernel/http/listen-address.ts';
+import { exposition } from '../says/metrics/exposition.ts';
+import { metricFamilies } from '../says/metrics/metric-families.ts';
+import type { ProcessFigures } from '../says/metrics/process-figures.ts';
+import type { DaemonStatus } from '../says/status/daemon-status.ts';
 import { type OperationName, operations } from './api.ts';
 import { type ApiOptions, apiRoutes, refusals } from './api-routes.ts';
-import { exposition } from './exposition.ts';
 import { guardAdmin } from './guard.ts';
 import { type Listening, type ListeningPorts, listenAt } from './listening.ts';
-import { metricFamilies } from './metric-families.ts';
 import { openApi } from './openapi.ts';
 import { type PageOptions, pageRoute } from './page/page.ts';
 import { type ProductPageOptions, productRoute } from './page/product.ts';
 import { type ResyncPageOptions, resyncRoutes } from './page/resync.ts';
-import type { ProcessFigures } from './process-figures.ts';
 
 export interface AdminOptions extends MetricsOptions, PageOptions, ProductPageOptions, ResyncPageOptions, ApiOptions {
   readonly listen: string;

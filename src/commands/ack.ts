@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { printable } from '../format.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { printable } from '../kernel/format.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../clock.ts';
-import type { Cursor } from '../domain/changes/change-cursor.ts';
-import { printable, secondText } from '../format.ts';
-import { ChangeFeed, changeJson, type FeedChange } from '../mirror/changes/changes.ts';
+import type { Cursor } from '../feed/change-cursor.rules.ts';
+import { ChangeFeed, changeJson, type FeedChange } from '../feed/changes.store.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { printable, secondText } from '../kernel/format.ts';
+import { fileAt } from '../kernel/sqlite/file.ts';
+import { readsOf } from '../kernel/sqlite/statements.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { fileAt } from '../sqlite/file.ts';
-import { readsOf } from '../sqlite/statements.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 

@@ -1,12 +1,14 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { AdminRefusal } from '../admin/client.ts';
-import { systemClock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { requireSecrets } from '../config/secrets.ts';
 import { openMirroring } from '../daemon/mirroring.ts';
 import { connectAlone } from '../daemon/probing.ts';
-import { type Check, isHealthy } from '../doctor/check.ts';
+import { zoneReleases } from '../files/zone-files.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { type Check, isHealthy } from '../says/doctor/check.ts';
 import {
   credentialChecks,
   firstServiceChecks,
@@ -15,10 +17,8 @@ import {
   unusable,
   withheldCredentials,
   zoneCheck,
-} from '../doctor/doctor.ts';
-import { type ReaderQuestion, readerChecks } from '../doctor/reader.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { zoneReleases } from '../files/zone-files.ts';
+} from '../says/doctor/doctor.ts';
+import { type ReaderQuestion, readerChecks } from '../says/doctor/reader.ts';
 import { configurationFor, daemonClient, machineFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 import { table } from './terminal/table.ts';

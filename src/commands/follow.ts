@@ -1,13 +1,13 @@
 import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../clock.ts';
 import { readSecretFile } from '../config/secrets.ts';
-import { connectPostgres } from '../database/connect.ts';
-import { DaemonRows } from '../follow/daemon-rows.ts';
-import { follow } from '../follow/follower.ts';
-import { PublishedRows } from '../follow/published-rows.ts';
-import { createLog } from '../log.ts';
-import { prepareDirectory } from '../sqlite/directory.ts';
+import { DaemonRows } from '../copies/follow/daemon-rows.ts';
+import { follow } from '../copies/follow/follower.ts';
+import { PublishedRows } from '../copies/follow/published-rows.ts';
+import { connectPostgres } from '../copies/postgres/connect.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { createLog } from '../kernel/log.ts';
+import { prepareDirectory } from '../kernel/sqlite/directory.ts';
 import type { Io } from './terminal/io.ts';
 
 interface Options {

@@ -1,6 +1,8 @@
 import { Argument, Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../clock.ts';
-import { isSubject, type Kind, type Subject, subjectNames, subjects } from '../domain/evidence/claims.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { duration } from '../kernel/format.ts';
+import { openMirrorFacts } from '../mirror/reading.ts';
+import { isSubject, type Kind, type Subject, subjectNames, subjects } from '../trust/claims.rules.ts';
 import {
   amountTexts,
   claimText,
@@ -9,9 +11,7 @@ import {
   isOpen,
   progressText,
   whatToType,
-} from '../domain/evidence/hold.ts';
-import { duration } from '../format.ts';
-import { openMirrorFacts } from '../mirror/reading.ts';
+} from '../trust/hold.rules.ts';
 import { askAnyDaemon } from './daemon-or-quiet.ts';
 import { configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';

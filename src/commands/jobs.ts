@@ -1,10 +1,10 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
-import { systemClock } from '../clock.ts';
-import { jobDuration, jobNext, jobTrouble } from '../domain/schedule/job-runs.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { printable } from '../format.ts';
-import { jobsTable } from '../status/sections.ts';
+import { jobDuration, jobNext, jobTrouble } from '../daemon/job-runs.rules.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { printable } from '../kernel/format.ts';
+import { jobsTable } from '../says/status/sections.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 import { tableText, widthOf } from './terminal/table.ts';

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander';
-import { CataloguedError, type ExitCode, exitCodes, Stopped } from '../errors.ts';
 import { writeRefusal } from '../files/write-refusal.ts';
-import { printableOutput } from '../format.ts';
+import { CataloguedError, type ExitCode, exitCodes, Stopped } from '../kernel/errors.ts';
+import { printableOutput } from '../kernel/format.ts';
+import { isWithoutDescriptors, outOfDescriptors } from '../kernel/sqlite/descriptors.ts';
+import { failedDiskHint, faultOf } from '../kernel/sqlite/fault.ts';
 import { version } from '../package.ts';
-import { isWithoutDescriptors, outOfDescriptors } from '../sqlite/descriptors.ts';
-import { failedDiskHint, faultOf } from '../sqlite/fault.ts';
 import type { Io, Outside } from './terminal/io.ts';
 import { foldedHelp, readableWidth } from './terminal/table.ts';
 

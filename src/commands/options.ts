@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { isSlotTime } from '../domain/checks/check-question.ts';
-import { isDate } from '../domain/time/venue.ts';
+import { isSlotTime } from '../desk/check-question.rules.ts';
+import { isDate } from '../kernel/time/venue.ts';
 
 /* Parsers of options and arguments that more than one command takes. Each throws what commander prints as a usage error. */
 

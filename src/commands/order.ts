@@ -1,9 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { QuietDaemon } from '../daemon/quiet.ts';
-import { isOrderId } from '../domain/checks/check-question.ts';
-import type { Rating } from '../domain/checks/error-rate.ts';
-import type { IdentifiedOrder, OrderCounted } from '../sync/checks/orders.ts';
-import { recheckOrder } from '../sync/checks/orders.ts';
+import { isOrderId } from '../desk/check-question.rules.ts';
+import type { Rating } from '../desk/error-rate.rules.ts';
+import type { IdentifiedOrder, OrderCounted } from '../desk/orders.ts';
+import { recheckOrder } from '../desk/orders.ts';
 import { calendarDate, productId, slotTime } from './options.ts';
 import { askDaemon, configurationFor, machineFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
 import { policyOf } from '../daemon/policy.ts';
-import type { Resource } from '../domain/schedule/resources.ts';
-import { counted, duration, number, percent } from '../format.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { counted, duration, number, percent } from '../kernel/format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
-import { type DeclaredEndpoint, declarationOf } from '../sync/reports/declaration.ts';
-import { makePlan, type Plan } from '../sync/reports/plan.ts';
+import { type DeclaredEndpoint, declarationOf } from '../push/declaration.ts';
+import { makePlan, type Plan } from '../schedule/plan.ts';
+import type { Resource } from '../schedule/resources.rules.ts';
 import { configurationFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 import { printFolded, readableWidth, table } from './terminal/table.ts';

@@ -6,12 +6,12 @@ import { documentText } from '../config/document.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { probeAlone } from '../daemon/probing.ts';
 import { tryAdapter } from '../daemon/recorded-trial.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { counted, printable } from '../format.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { counted, printable } from '../kernel/format.ts';
+import { makeDirectory } from '../kernel/sqlite/make-directory.ts';
 import { readRecording } from '../sandbox/reads/recording.ts';
-import { makeDirectory } from '../sqlite/make-directory.ts';
-import type { ProbeReport } from '../sync/reports/probe.ts';
-import { mostCalls } from '../sync/reports/probe-calls.ts';
+import type { ProbeReport } from '../says/probe/probe.ask.ts';
+import { mostCalls } from '../says/probe/probe-calls.ask.ts';
 import { askDaemon, configurationFor, machineFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { Answer } from '../admin/api.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../kernel/errors.ts';
 import { askDaemon, configurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 

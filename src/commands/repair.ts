@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { systemClock } from '../clock.ts';
 import { type Repair, repairFiles } from '../files/repair.ts';
+import { systemClock } from '../kernel/clock.ts';
 import { configurationFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { Command } from 'commander';
-import { verifyBackup } from '../backup/drill.ts';
-import { type Restore, restoreBackup } from '../backup/restore.ts';
-import { systemClock } from '../clock.ts';
-import { ago } from '../format.ts';
+import { verifyBackup } from '../files/backup/drill.ts';
+import { type Restore, restoreBackup } from '../files/backup/restore.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { ago } from '../kernel/format.ts';
 import { configurationFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 

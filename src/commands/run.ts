@@ -1,12 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
 import { Command } from 'commander';
 import type { Running } from '../daemon/daemon.ts';
+import { startInstance } from '../daemon/instances/instance.ts';
 import { thisMachine } from '../daemon/machine.ts';
 import { superviseAs } from '../daemon/process/supervision.ts';
 import { type ReloadingDaemon, startReloading } from '../daemon/reloading.ts';
-import { refuseAllowList } from '../inbox/allowlist.ts';
-import { startInstance } from '../instance/instance.ts';
-import { createLog } from '../log.ts';
+import { createLog } from '../kernel/log.ts';
+import { refuseAllowList } from '../receiver/allowlist.ts';
 import { fullConfigurationFor } from './setup.ts';
 import type { Io } from './terminal/io.ts';
 import { aborted } from './terminal/io.ts';

@@ -3,8 +3,8 @@ import type { Answer, OperationName } from '../admin/api.ts';
 import { type AdminCall, type AdminClient, AdminRefusal, adminClient } from '../admin/client.ts';
 import { configPath, type LoadedConfig, loadConfig, loadWholeConfig } from '../config/load.ts';
 import { type Machine, thisMachine } from '../daemon/machine.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import { createLog, type Logger } from '../log.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../kernel/errors.ts';
+import { createLog, type Logger } from '../kernel/log.ts';
 import type { Io } from './terminal/io.ts';
 import { upgradeOn } from './terminal/progress.ts';
 

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import type { SchemaStep } from '../backup/schema-steps.ts';
-import { checkUpgrade, type UpgradeCheck } from '../backup/try-upgrade.ts';
-import { systemClock } from '../clock.ts';
-import { counted, duration, megabytes } from '../format.ts';
-import { inboxFile } from '../inbox/inbox.ts';
+import type { SchemaStep } from '../files/backup/schema-steps.ts';
+import { checkUpgrade, type UpgradeCheck } from '../files/backup/try-upgrade.ts';
+import { systemClock } from '../kernel/clock.ts';
+import { counted, duration, megabytes } from '../kernel/format.ts';
+import { compareVersions, oldestSafeVersion } from '../kernel/sqlite/database-file.ts';
 import { mirrorFile, openMirrorForReading } from '../mirror/sql/files.ts';
-import { compareVersions, oldestSafeVersion } from '../sqlite/database-file.ts';
+import { inboxFile } from '../receiver/inbox.ts';
 import { configurationFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';
 

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire, registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Adapter } from '../domain/service/adapter.ts';
-import { builtIn, type NamedAdapter } from '../domain/service/named-adapter.ts';
+import type { Adapter } from '../service/adapter.rules.ts';
+import { builtIn, type NamedAdapter } from '../service/named-adapter.rules.ts';
 import { writtenByOthers } from './written-by-others.ts';
 
 /** An adapter that cannot be used. The message says why, and what is expected. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { NamedAdapter } from '../domain/service/named-adapter.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import type { NamedAdapter } from '../service/named-adapter.rules.ts';
 import { AdapterRefused, loadAdapter } from './adapter.ts';
 import { type ConfigDocument, type Problem, readDocument } from './document.ts';
 import { type Env, readVariables, type Setting } from './environment.ts';

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { mostTimes } from '../domain/budget/extra-calls.ts';
-import { leaseTimes } from '../domain/leadership/lease.ts';
-import { laneShares } from '../domain/schedule/lanes.ts';
+import { leaseTimes } from '../copies/postgres/lease.rules.ts';
+import { laneShares } from '../schedule/lanes.rules.ts';
+import { mostTimes } from '../service/extra-calls.rules.ts';
 import type { ConfigDocument, Problem } from './document.ts';
 import { knownNames } from './keys.ts';
 

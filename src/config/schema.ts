@@ -1,7 +1,8 @@
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
-import { imageLimitMs } from '../domain/catalogue/image.ts';
-import { changeTypes } from '../domain/push/subscription.ts';
+import { imageLimitMs } from '../catalogue/image.rules.ts';
+import { minorUnitExponent } from '../kernel/values/money.ts';
+import { changeTypes } from '../push/subscription.rules.ts';
 import {
   coveredResources,
   dynamicResources,
@@ -13,8 +14,7 @@ import {
   textResources,
   type UntieredResource,
   untieredResources,
-} from '../domain/schedule/resources.ts';
-import { minorUnitExponent } from '../domain/values/money.ts';
+} from '../schedule/resources.rules.ts';
 import { isSamePlace, realPath } from './real-path.ts';
 import { duration, durationIfSet, optionalDuration, printDuration, size } from './units.ts';
 import {

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { readFileSync, type Stats, statSync } from 'node:fs';
 import { join, resolve, sep } from 'node:path';
 import { inspect } from 'node:util';
-import { readSigningKey } from '../domain/push/signing-key.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { readSigningKey } from '../push/signing-key.rules.ts';
 import type { Config } from './schema.ts';
 
 /** Text that nothing prints by accident: as text, JSON or in a debugger it is the first digits of its hash. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { isZone, patternProblem } from '../domain/time/wall-clock.ts';
+import { isZone, patternProblem } from '../kernel/time/wall-clock.ts';
 
 /*
  * The kinds of value a key can have. A message starts with "expected", or says first what is wrong: "is longer than …;

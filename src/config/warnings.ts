@@ -1,5 +1,5 @@
-import { dynamicResources } from '../domain/schedule/resources.ts';
-import { couldOnlyMatchProxy, unreachableCallback } from '../inbox/allowlist.ts';
+import { couldOnlyMatchProxy, unreachableCallback } from '../receiver/allowlist.ts';
+import { dynamicResources } from '../schedule/resources.rules.ts';
 import type { Config } from './schema.ts';
 import { printDuration } from './units.ts';
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { CataloguedError } from '../errors.ts';
+import type { CataloguedError } from '../kernel/errors.ts';
 import { realPath } from './real-path.ts';
 import { forbidden, shownMode } from './secrets.ts';
 

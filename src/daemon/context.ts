@@ -1,9 +1,9 @@
-import type { Backups } from '../backup/keep.ts';
-import type { Snapshots } from '../snapshot/snapshot.ts';
-import type { DaemonStatus } from '../status/daemon-status.ts';
-import type { CheckDesk } from '../sync/checks/check.ts';
-import type { ImageFiles } from '../sync/images/files.ts';
-import type { Audits } from '../sync/truth/audits.ts';
+import type { ImageFiles } from '../catalogue/image-files.ask.ts';
+import type { Audits } from '../cycle/audits.ts';
+import type { CheckDesk } from '../desk/check.ts';
+import type { Backups } from '../files/backup/keep.ts';
+import type { Snapshots } from '../files/snapshot/snapshot.ts';
+import type { DaemonStatus } from '../says/status/daemon-status.ts';
 import type { DoubtedService } from './conditions/doubts.ts';
 import type { ConditionWatch } from './conditions/watch.ts';
 import type { FileFailures } from './files.ts';

@@ -1,9 +1,9 @@
 import type { InterfaceRoom } from '../admin/listening.ts';
-import type { Clock } from '../clock.ts';
-import type { Tried } from '../domain/conditions/facts.ts';
-import { number } from '../format.ts';
-import type { Logger } from '../log.ts';
-import { descriptorLimit } from '../sqlite/descriptors.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { number } from '../kernel/format.ts';
+import type { Logger } from '../kernel/log.ts';
+import { descriptorLimit } from '../kernel/sqlite/descriptors.ts';
+import type { Tried } from '../says/conditions/facts.rules.ts';
 
 type InterfaceName = 'admin' | 'storefront' | 'receiver';
 

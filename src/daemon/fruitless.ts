@@ -1,7 +1,7 @@
-import { type Clock, dayMs } from '../clock.ts';
-import { fruitlessWords, type SearchAnswer, wordsADay } from '../domain/search/fruitless.ts';
-import type { Inbox } from '../inbox/inbox.ts';
+import { type Clock, dayMs } from '../kernel/clock.ts';
+import type { Inbox } from '../receiver/inbox.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
+import { fruitlessWords, type SearchAnswer, wordsADay } from '../storefront/search/fruitless.rules.ts';
 
 /** Counts searches without results in memory, and writes the counts together. A kill loses one minute of counts. */
 export interface FruitlessSearches {

@@ -1,13 +1,13 @@
-import { type UpgradeWatch, unwatched } from '../backup/upgrade.ts';
-import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../clock.ts';
+import { type UpgradeWatch, unwatched } from '../files/backup/upgrade.ts';
 import type { checkFile } from '../files/integrity.ts';
 import { type HoldFiles, holdFiles } from '../files/locks.ts';
 import type { WriterOptions } from '../files/writer.ts';
 import type { MachineZones } from '../files/zone-files.ts';
-import type { InodeOf } from '../inbox/feed-ledger.ts';
-import type { OpenListener } from '../kept-listener.ts';
-import type { Logger } from '../log.ts';
-import type { SubscriptionContext } from '../sync/subscriptions/one.ts';
+import { type Chance, type Clock, type Entropy, systemChance, systemClock, systemEntropy } from '../kernel/clock.ts';
+import type { OpenListener } from '../kernel/http/kept-listener.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { SubscriptionContext } from '../push/subscription.ask.ts';
+import type { InodeOf } from '../receiver/feed-ledger.store.ts';
 
 /** The disk. An absent function means the disk's own answer. */
 export interface Disk {

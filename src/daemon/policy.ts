@@ -1,9 +1,9 @@
 import type { Config } from '../config/load.ts';
-import { mostTimes } from '../domain/budget/extra-calls.ts';
-import { windows } from '../domain/catalogue/availability.ts';
-import { type Resource, resourceNames, resources } from '../domain/schedule/resources.ts';
-import type { StaleAfter } from '../mirror/schedule/targets.ts';
-import type { Policy, ProductPolicy } from '../sync/records/context.ts';
+import { windows } from '../dates/availability.rules.ts';
+import { type Resource, resourceNames, resources } from '../schedule/resources.rules.ts';
+import type { Policy, ProductPolicy } from '../schedule/sync.ts';
+import type { StaleAfter } from '../schedule/targets.store.ts';
+import { mostTimes } from '../service/extra-calls.rules.ts';
 
 type Category = Config['categories'][number];
 

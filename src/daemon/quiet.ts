@@ -1,8 +1,8 @@
 import type { Answer, Answering, Answers, Asked } from '../admin/api.ts';
 import type { AdminCall } from '../admin/client.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { liveStatus } from '../status/daemon-status.ts';
-import { runSyncCycle } from '../sync/engine.ts';
+import { runSyncCycle } from '../cycle/sync-cycle.ts';
+import { liveStatus } from '../says/status/daemon-status.ts';
 import { answersOf, noReload } from './answers.ts';
 import type { Daemon } from './context.ts';
 import { assemble } from './daemon.ts';

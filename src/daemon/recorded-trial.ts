@@ -1,17 +1,17 @@
 import type { LoadedConfig } from '../config/load.ts';
+import { addDays } from '../kernel/time/venue.ts';
 import {
   asBelieved,
   type Exchange,
   memberAssumptions,
   otherwise,
   type ProbeEvidence,
-} from '../domain/probe/assumption.ts';
-import type { Question } from '../domain/service/adapter.ts';
-import { addDays } from '../domain/time/venue.ts';
-import type { ProbeReport } from '../sync/reports/probe.ts';
-import { ServiceAsker } from '../upstream/adapter/service-asker.ts';
-import { tryOn } from '../upstream/adapter-trial.ts';
-import type { Http } from '../upstream/http.ts';
+} from '../says/probe/assumption.rules.ts';
+import type { ProbeReport } from '../says/probe/probe.ask.ts';
+import type { Question } from '../service/adapter.rules.ts';
+import { tryOn } from '../service/adapter-trial.ts';
+import type { Http } from '../service/http.ts';
+import { ServiceAsker } from '../service/service-asker.ts';
 
 /** An answer that `catalogued probe --record` has kept. */
 interface KeptAnswer {

@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
 import { type SecretName, type Secrets, secretSources } from '../config/secrets.ts';
-import type { NamedAdapter } from '../domain/service/named-adapter.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
 import { keepLocks } from '../files/locks.ts';
 import { writeRefusalOf } from '../files/write-refusal.ts';
-import { keepListeners } from '../kept-listener.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { keepListeners } from '../kernel/http/kept-listener.ts';
+import type { Logger } from '../kernel/log.ts';
+import type { NamedAdapter } from '../service/named-adapter.rules.ts';
 import type { Reload, ReloadOutcome } from './answers.ts';
 import type { Running, RunningDaemon, StartOptions } from './daemon.ts';
 import type { Machine } from './machine.ts';

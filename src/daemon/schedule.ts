@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
-import type { WatchedJob } from '../domain/schedule/hang.ts';
-import { isOverdue, type JobRuns } from '../domain/schedule/job-runs.ts';
-import { firstInstant, type WallClock } from '../domain/time/wall-clock.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { firstInstant, type WallClock } from '../kernel/time/wall-clock.ts';
+import type { WatchedJob } from './hang.rules.ts';
+import { isOverdue, type JobRuns } from './job-runs.rules.ts';
 import type { Need, Unmet } from './needs.ts';
 
 /** One piece of the daemon's regular work. Ticks are frequent and simple: each reads from the files what is due. */

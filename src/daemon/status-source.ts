@@ -1,9 +1,9 @@
-import { backupStatus } from '../backup/keep.ts';
-import type { Instant } from '../clock.ts';
+import { backupStatus } from '../files/backup/keep.ts';
+import { snapshotStatus } from '../files/snapshot/snapshot.ts';
+import type { Instant } from '../kernel/clock.ts';
 import { openMirrorForReading } from '../mirror/sql/files.ts';
-import { type CountedStatus, StatusReader, StatusReads } from '../mirror/status/status.ts';
-import { snapshotStatus } from '../snapshot/snapshot.ts';
-import { type DaemonStatus, type InboxStatus, liveStatus } from '../status/daemon-status.ts';
+import { type DaemonStatus, type InboxStatus, liveStatus } from '../says/status/daemon-status.ts';
+import { type CountedStatus, StatusReader, StatusReads } from '../says/status/status.store.ts';
 import type { Daemon, DaemonParts } from './context.ts';
 import type { Mirroring } from './mirroring.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { futureToleranceMs } from '../domain/schedule/record.ts';
+import { futureToleranceMs } from '../schedule/record.rules.ts';
 
 /* A backup is a directory that is complete once it has its name: a copy of both files, and a manifest. */
 

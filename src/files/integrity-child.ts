@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
-import { isDamage } from '../sqlite/fault.ts';
-import { openReadOnly } from '../sqlite/read-only.ts';
+import { isDamage } from '../kernel/sqlite/fault.ts';
+import { openReadOnly } from '../kernel/sqlite/read-only.ts';
 
 /*
  * Checks a whole file in a separate process, while the daemon writes it: `integrity-child.ts PATH quick|full`. Prints

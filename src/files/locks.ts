@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Config } from '../config/load.ts';
-import { prepareDirectory } from '../sqlite/directory.ts';
-import { acquireLock, acquireMirrorLock } from '../sqlite/lock.ts';
+import { prepareDirectory } from '../kernel/sqlite/directory.ts';
+import { acquireLock, acquireMirrorLock } from '../kernel/sqlite/lock.ts';
 
 /** Takes the right to write both files (75), until it is disposed of. */
 export type HoldFiles = (config: Config) => Disposable;

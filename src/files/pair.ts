@@ -1,17 +1,17 @@
 import { join } from 'node:path';
 import type { Config } from '../config/load.ts';
-import { type PairFacts, type Trouble, troubleOf } from '../domain/files/files.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { inboxFile } from '../inbox/inbox.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { damaged, refuseUnusable } from '../kernel/sqlite/database-file.ts';
+import { noteOf, sameNote } from '../kernel/sqlite/identity.ts';
+import { type LastStop, readLastStop } from '../kernel/sqlite/last-stop.ts';
+import { isChecked, type Look, lookAt, lookBeside, sideFilesMade } from '../kernel/sqlite/look.ts';
+import { openReadOnly } from '../kernel/sqlite/read-only.ts';
+import { repairHint } from '../kernel/sqlite/refusals.ts';
 import { foreignPair, readOwnRow } from '../mirror/claim.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { damaged, refuseUnusable } from '../sqlite/database-file.ts';
-import { noteOf, sameNote } from '../sqlite/identity.ts';
-import { type LastStop, readLastStop } from '../sqlite/last-stop.ts';
-import { isChecked, type Look, lookAt, lookBeside, sideFilesMade } from '../sqlite/look.ts';
-import { openReadOnly } from '../sqlite/read-only.ts';
-import { repairHint } from '../sqlite/refusals.ts';
+import { inboxFile } from '../receiver/inbox.ts';
 import { backupsIn } from './backups.ts';
+import { type PairFacts, type Trouble, troubleOf } from './pair-trouble.rules.ts';
 
 /** Returns the path of the file that records how the last process left the files. It is beside the lock. */
 export function lastStopPath({ state_dir }: Config['mirror']): string {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
-import { type Rights, type ShutOut, shutOutOf } from '../domain/files/reader-rights.ts';
-import { statOf } from '../sqlite/directory.ts';
+import { statOf } from '../kernel/sqlite/directory.ts';
+import { type Rights, type ShutOut, shutOutOf } from './reader-rights.rules.ts';
 
 /** Compares the rights to the mirror and its directory with those when the daemon began. */
 export class ReaderRights {

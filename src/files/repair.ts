@@ -1,13 +1,13 @@
-import { type Entropy, newId, systemEntropy } from '../clock.ts';
 import type { Config } from '../config/load.ts';
-import { type PairFacts, planRepair, type RepairPlan } from '../domain/files/files.ts';
+import { type Entropy, newId, systemEntropy } from '../kernel/clock.ts';
+import { noteOf } from '../kernel/sqlite/identity.ts';
+import { forgetLastStop } from '../kernel/sqlite/last-stop.ts';
+import { lookAt } from '../kernel/sqlite/look.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
-import { noteOf } from '../sqlite/identity.ts';
-import { forgetLastStop } from '../sqlite/last-stop.ts';
-import { lookAt } from '../sqlite/look.ts';
 import { backupsIn, mirrorCopy } from './backups.ts';
 import { holdFilesToBe } from './locks.ts';
 import { type FoundFiles, findFiles, lastStopPath, refuseFiles } from './pair.ts';
+import { type PairFacts, planRepair, type RepairPlan } from './pair-trouble.rules.ts';
 import { feedNumbers, type Move, movesOf, pairAgain, place, setAside } from './replace.ts';
 
 /** Result of `repair`: the steps that it took, or with `dry` would take. */

@@ -1,14 +1,14 @@
 import { chmodSync, constants, copyFileSync, renameSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { inboxFile } from '../inbox/inbox.ts';
-import { ChangeReads } from '../mirror/changes/changes.ts';
-import { type FileKind, openForWriting } from '../sqlite/database-file.ts';
-import { isOfDevelopment } from '../sqlite/development.ts';
-import { noteOf } from '../sqlite/identity.ts';
-import { makeDirectory } from '../sqlite/make-directory.ts';
-import { openReadOnly } from '../sqlite/read-only.ts';
-import { readsOf } from '../sqlite/statements.ts';
-import { sync } from '../sqlite/sync.ts';
+import { ChangeReads } from '../feed/changes.store.ts';
+import { type FileKind, openForWriting } from '../kernel/sqlite/database-file.ts';
+import { isOfDevelopment } from '../kernel/sqlite/development.ts';
+import { noteOf } from '../kernel/sqlite/identity.ts';
+import { makeDirectory } from '../kernel/sqlite/make-directory.ts';
+import { openReadOnly } from '../kernel/sqlite/read-only.ts';
+import { readsOf } from '../kernel/sqlite/statements.ts';
+import { sync } from '../kernel/sqlite/sync.ts';
+import { inboxFile } from '../receiver/inbox.ts';
 
 /*
  * Steps of repair and restore on the two files while no daemon runs. Nothing is destroyed, and each step can be

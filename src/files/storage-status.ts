@@ -1,4 +1,4 @@
-import type { StorageFacts } from '../domain/conditions/facts.ts';
+import type { StorageFacts } from '../says/conditions/facts.rules.ts';
 
 /** Name of one of the two files. */
 export type FileName = 'mirror' | 'inbox';

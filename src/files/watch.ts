@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.ts';
 import type { Config } from '../config/load.ts';
-import type { FileFacts } from '../domain/conditions/facts.ts';
-import type { CataloguedError } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import { damaged } from '../sqlite/database-file.ts';
-import { isDamage } from '../sqlite/fault.ts';
-import type { FileStanding } from '../sqlite/identity.ts';
-import { type Leaving, writeLastStop } from '../sqlite/last-stop.ts';
-import { lostFile, repairHint } from '../sqlite/refusals.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { CataloguedError } from '../kernel/errors.ts';
+import type { Logger } from '../kernel/log.ts';
+import { damaged } from '../kernel/sqlite/database-file.ts';
+import { isDamage } from '../kernel/sqlite/fault.ts';
+import type { FileStanding } from '../kernel/sqlite/identity.ts';
+import { type Leaving, writeLastStop } from '../kernel/sqlite/last-stop.ts';
+import { lostFile, repairHint } from '../kernel/sqlite/refusals.ts';
+import type { FileFacts } from '../says/conditions/facts.rules.ts';
 import { checkFile } from './integrity.ts';
 import { lastStopPath } from './pair.ts';
 

@@ -1,6 +1,6 @@
-import type { WriteTrouble } from '../domain/files/write-trouble.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { writeTroubleOf } from '../sqlite/fault.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { writeTroubleOf } from '../kernel/sqlite/fault.ts';
+import type { WriteTrouble } from './write-trouble.rules.ts';
 
 /** Returns the error to report for a write that met a full disk or a lock; null for any other error. */
 export function writeRefusal(error: unknown): CataloguedError | null {

@@ -1,13 +1,13 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { type FileSystemSpace, isLow, lowBelow } from '../domain/files/disk-space.ts';
-import { patience, type WriteTrouble } from '../domain/files/write-trouble.ts';
-import type { Logger } from '../log.ts';
-import { walSizeOf } from '../sqlite/database-file.ts';
-import { writeTroubleOf } from '../sqlite/fault.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import { walSizeOf } from '../kernel/sqlite/database-file.ts';
+import { writeTroubleOf } from '../kernel/sqlite/fault.ts';
+import { type FileSystemSpace, isLow, lowBelow } from './disk-space.rules.ts';
 import type { FileName, StorageStatus } from './storage-status.ts';
 import { writeRefusal } from './write-refusal.ts';
+import { patience, type WriteTrouble } from './write-trouble.rules.ts';
 
 export interface WriterOptions {
   readonly mirror: WrittenFile;

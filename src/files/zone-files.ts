@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
-import { readTzif } from '../domain/time/tzif.ts';
-import { chooseRules } from '../domain/time/venue.ts';
-import { type DifferingZone, newerRules, type RulesInUse, releaseIn, zonesText } from '../domain/time/zone-releases.ts';
-import { eitherRules, firstDifference, offsetsBy, runtimeRules, type ZoneRules } from '../domain/time/zone-rules.ts';
-import type { Logger } from '../log.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Logger } from '../kernel/log.ts';
+import { readTzif } from '../kernel/time/tzif.ts';
+import { chooseRules } from '../kernel/time/venue.ts';
+import { type DifferingZone, newerRules, type RulesInUse, releaseIn, zonesText } from '../kernel/time/zone-releases.ts';
+import { eitherRules, firstDifference, offsetsBy, runtimeRules, type ZoneRules } from '../kernel/time/zone-rules.ts';
 import type { Mirror } from '../mirror/mirror.ts';
 
 /** Time zones of the machine, beside those of the runtime. */

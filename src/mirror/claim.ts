@@ -1,14 +1,14 @@
-import type { ImageSize } from '../domain/catalogue/image.ts';
-import { type FeedDecision, judgeFeed } from '../domain/changes/feed.ts';
-import { CataloguedError, exitCodes } from '../errors.ts';
-import type { Database } from '../sqlite/database-file.ts';
-import { repairHint } from '../sqlite/refusals.ts';
-import { type Bound, readsOf, type Writes, writesTo } from '../sqlite/statements.ts';
-import { CurrencyTable, makePrimary } from './catalogue/editions.ts';
-import { ShownProducts } from './catalogue/product-texts.ts';
-import { ChangeReads, type FeedCeiling } from './changes/changes.ts';
+import { CurrencyTable, makePrimary } from '../catalogue/editions.store.ts';
+import type { ImageSize } from '../catalogue/image.rules.ts';
+import { ShownProducts } from '../catalogue/product-texts.store.ts';
+import { captureRows, type Publish } from '../feed/capture.store.ts';
+import { ChangeReads, type FeedCeiling } from '../feed/changes.store.ts';
+import { type FeedDecision, judgeFeed } from '../feed/feed.rules.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import type { Database } from '../kernel/sqlite/database-file.ts';
+import { repairHint } from '../kernel/sqlite/refusals.ts';
+import { type Bound, readsOf, type Writes, writesTo } from '../kernel/sqlite/statements.ts';
 import { contractVersion } from './contract/contract.ts';
-import { captureRows, type Publish } from './rows/capture.ts';
 import { query } from './sql/sql.ts';
 import type { Tables } from './sql/tables.ts';
 

@@ -1,36 +1,42 @@
 import { dirname } from 'node:path';
-import type { Instant } from '../clock.ts';
-import type { FeedDecision } from '../domain/changes/feed.ts';
-import { closeAfterWrites, closeLeavingLog, type Database, damaged, openForWriting } from '../sqlite/database-file.ts';
-import { prepareDirectory } from '../sqlite/directory.ts';
-import { isDamage } from '../sqlite/fault.ts';
-import { type FileStanding, watchNames } from '../sqlite/identity.ts';
-import { healInstants } from '../sqlite/instants.ts';
-import { withinQuota } from '../sqlite/quota.ts';
-import { type Bound, Store, type Writes, writesTo } from '../sqlite/statements.ts';
-import { CatalogueTables } from './catalogue/catalogue.ts';
-import { applySearchRules } from './catalogue/search.ts';
-import { ChangeTable } from './changes/changes.ts';
-import { AuditTable, CheckTables } from './checks.ts';
+import { CatalogueTables } from '../catalogue/catalogue.store.ts';
+import { AuditTable, CheckTables } from '../desk/checks.store.ts';
+import { ChangeTable } from '../feed/changes.store.ts';
+import type { FeedDecision } from '../feed/feed.rules.ts';
+import { RowRetention } from '../feed/retention.store.ts';
+import type { Instant } from '../kernel/clock.ts';
+import {
+  closeAfterWrites,
+  closeLeavingLog,
+  type Database,
+  damaged,
+  openForWriting,
+} from '../kernel/sqlite/database-file.ts';
+import { prepareDirectory } from '../kernel/sqlite/directory.ts';
+import { isDamage } from '../kernel/sqlite/fault.ts';
+import { type FileStanding, watchNames } from '../kernel/sqlite/identity.ts';
+import { healInstants } from '../kernel/sqlite/instants.ts';
+import { withinQuota } from '../kernel/sqlite/quota.ts';
+import { type Bound, Store, type Writes, writesTo } from '../kernel/sqlite/statements.ts';
+import { ClosureTable } from '../push/closures.store.ts';
+import { CoverageTable } from '../push/coverage.store.ts';
+import { GapTable, NoticeTable } from '../push/notices.store.ts';
+import { SubscriptionTable } from '../push/subscriptions.store.ts';
+import { OnSaleTable } from '../says/status/on-sale.store.ts';
+import { OutcomeTable } from '../says/status/outcomes.store.ts';
+import { BudgetTable, InterestTable, SiblingReads, SignalTable } from '../schedule/budget.store.ts';
+import { OfferTable } from '../schedule/offers.store.ts';
+import { nextOfAll } from '../schedule/record-reads.store.ts';
+import { RecordTable } from '../schedule/records.store.ts';
+import { ResyncTable } from '../schedule/resyncs.store.ts';
+import { TargetTable } from '../schedule/targets.store.ts';
+import { ShortListTable, WalkTable } from '../schedule/walks.store.ts';
+import { applySearchRules } from '../storefront/search/search.store.ts';
+import { EvidenceTable } from '../trust/evidence.store.ts';
 import { claim, type MirrorOptions } from './claim.ts';
-import { EvidenceTable } from './evidence.ts';
-import { ClosureTable } from './push/closures.ts';
-import { CoverageTable } from './push/coverage.ts';
-import { GapTable, NoticeTable } from './push/notices.ts';
-import { SubscriptionTable } from './push/subscriptions.ts';
-import { RowRetention } from './rows/retention.ts';
-import { BudgetTable, InterestTable, SiblingReads, SignalTable } from './schedule/budget.ts';
-import { ResyncTable } from './schedule/jobs.ts';
-import { OfferTable } from './schedule/offers.ts';
-import { nextOfAll } from './schedule/record-reads.ts';
-import { RecordTable } from './schedule/records.ts';
-import { TargetTable } from './schedule/targets.ts';
-import { ShortListTable, WalkTable } from './schedule/walks.ts';
 import { LogCopy, mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { query, setBy } from './sql/sql.ts';
-import { OnSaleTable } from './status/on-sale.ts';
-import { OutcomeTable } from './status/outcomes.ts';
 
 /** Tables of change notifications: those received, expected and missed, and the subscriptions that send them. */
 class PushTables extends Store<Writes> {

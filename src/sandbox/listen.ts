@@ -1,5 +1,5 @@
 import type { IncomingMessage, Server } from 'node:http';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 
 /** Opens a server's port; 0 takes a free one. Rejects (74) if the port is taken. */
 export function listen(server: Server, port: number, host: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../kernel/clock.ts';
 import { type CallLog, callLog } from './call-log.ts';
 import { listen, readBody } from './listen.ts';
 import { type Owned, ownAnswer } from './own-endpoints.ts';

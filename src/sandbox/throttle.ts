@@ -1,4 +1,4 @@
-import { type Clock, minuteMs } from '../clock.ts';
+import { type Clock, minuteMs } from '../kernel/clock.ts';
 
 export interface ThrottleOptions {
   readonly per_second: number;

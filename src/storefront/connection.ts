@@ -1,8 +1,8 @@
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { developmentFile, isDevelopmentMark } from '../kernel/sqlite/development.ts';
+import { isTransient, sqliteCode } from '../kernel/sqlite/fault.ts';
+import { fileAt } from '../kernel/sqlite/file.ts';
 import { contractVersion } from '../mirror/contract/contract.ts';
-import { developmentFile, isDevelopmentMark } from '../sqlite/development.ts';
-import { isTransient, sqliteCode } from '../sqlite/fault.ts';
-import { fileAt } from '../sqlite/file.ts';
 import { type BoundValues, type Engine, type EngineFile, type EngineStatement, openFile } from './engine.ts';
 import { plannedOnce } from './planned-once.ts';
 import { badArgument, foreignFile, noMirror, otherContract, unreadable } from './problems.ts';

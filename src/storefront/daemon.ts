@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import { later } from '../clock.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
-import { type ListenAddress, listenAddress } from '../listen-address.ts';
+import { later } from '../kernel/clock.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../kernel/errors.ts';
+import { type ListenAddress, listenAddress } from '../kernel/http/listen-address.ts';
 import { members } from './arguments.ts';
 import type { Asking, DaemonAddress, DaemonCalls, DaemonSeen } from './daemon-types.ts';
 import { badArgument } from './problems.ts';

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 
 /** The values that a statement is bound to: by position, or by name. */
 export type BoundValues = readonly unknown[] | Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { CataloguedError, type ExitCode, exitCodes } from '../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../kernel/errors.ts';
 import type { contract } from '../mirror/contract/contract.ts';
 import type { PublicRow } from '../mirror/contract/table.ts';
 import type { Day, OfDay, Span } from './calendar.ts';
@@ -7,7 +7,7 @@ import type { Edition } from './editions.ts';
 import { type HttpRead, httpReads } from './http/reads.ts';
 import type { Reader } from './reader-types.ts';
 
-export { CataloguedError } from '../errors.ts';
+export { CataloguedError } from '../kernel/errors.ts';
 
 export interface HttpReaderOptions extends Edition {
   /** Address of the daemon's `storefront.listen`, or of the proxy before it: https://catalogue.example. */

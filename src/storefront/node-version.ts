@@ -2,7 +2,7 @@
  * Imported before anything native is: better-sqlite3 ends an older Node with a segmentation fault and not a word.
  */
 
-import { CataloguedError, exitCodes } from '../errors.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 
 const [major = 0] = process.versions.node.split('.').map(Number);
 if (major < 22) {

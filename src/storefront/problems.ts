@@ -1,6 +1,6 @@
-import { CataloguedError, exitCodes } from '../errors.ts';
-import { faultOf, isDamage, sqliteCode } from '../sqlite/fault.ts';
-import { wasOurs } from '../sqlite/file.ts';
+import { CataloguedError, exitCodes } from '../kernel/errors.ts';
+import { faultOf, isDamage, sqliteCode } from '../kernel/sqlite/fault.ts';
+import { wasOurs } from '../kernel/sqlite/file.ts';
 
 /** The change feed no longer reaches back to the cursor: take what the views show now, then go on from `next`. */
 export class CursorTooOld extends CataloguedError {

@@ -1,6 +1,6 @@
 import { allColumns } from './views.ts';
 import './node-version.ts';
-import { systemClock } from '../clock.ts';
+import { systemClock } from '../kernel/clock.ts';
 import { members } from './arguments.ts';
 import { Connection } from './connection.ts';
 import { daemonCalls } from './daemon.ts';
@@ -15,7 +15,7 @@ import { relatedTo } from './search/related.ts';
 import { searcher } from './search/search.ts';
 import { whereReads } from './where.ts';
 
-export { CataloguedError } from '../errors.ts';
+export { CataloguedError } from '../kernel/errors.ts';
 export type { Day, OfDay, Span, UnknownDay } from './calendar.ts';
 // The package's own names, which inside the program would be taken for what it has by these names itself.
 export type {

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
-import { instant } from '../../src/clock.ts';
 import { roomFor } from '../../src/daemon/crowding.ts';
-import { ChangeFeed } from '../../src/mirror/changes/changes.ts';
-import { readsOf } from '../../src/sqlite/statements.ts';
+import { ChangeFeed } from '../../src/feed/changes.store.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import { readsOf } from '../../src/kernel/sqlite/statements.ts';
 import { eventSource } from '../fakes/event-source.ts';
 import { pruneChanges, putChanges } from '../fakes/planted.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
-import { manualClock } from '../upstream/manual-clock.ts';
+import { manualClock } from '../service/manual-clock.ts';
 
 const by = { sent_at: instant(1000), reason: 'cadence-elapsed' } as const;
 

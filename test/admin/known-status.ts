@@ -1,8 +1,8 @@
 import type { PageMemory } from '../../src/admin/page/memory.ts';
 import type { PageView } from '../../src/admin/page/page.ts';
 import type { ProductView } from '../../src/admin/page/product.ts';
-import { instant } from '../../src/clock.ts';
-import type { DaemonStatus } from '../../src/status/daemon-status.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import type { DaemonStatus } from '../../src/says/status/daemon-status.ts';
 
 export const now = instant(Date.parse('2026-11-21T11:20:03Z'));
 export const hour = 3_600_000;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { exposition } from '../../src/admin/exposition.ts';
-import { metricFamilies } from '../../src/admin/metric-families.ts';
-import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import type { DaemonStatus } from '../../src/status/daemon-status.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { exposition } from '../../src/says/metrics/exposition.ts';
+import { metricFamilies } from '../../src/says/metrics/metric-families.ts';
+import type { DaemonStatus } from '../../src/says/status/daemon-status.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
 import { freePort } from '../fakes/free-port.ts';

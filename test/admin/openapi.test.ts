@@ -6,10 +6,10 @@ import type { Operation } from '../../src/admin/api/operation.ts';
 import { type OperationName, operations } from '../../src/admin/api.ts';
 import { openApi } from '../../src/admin/openapi.ts';
 import { type AdminOptions, startAdmin } from '../../src/admin/server.ts';
-import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { roomFor } from '../../src/daemon/crowding.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -17,7 +17,7 @@ import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { manualClock } from '../upstream/manual-clock.ts';
+import { manualClock } from '../service/manual-clock.ts';
 
 interface Document {
   readonly openapi: string;

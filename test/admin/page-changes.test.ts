@@ -3,7 +3,7 @@ import { changeText } from '../../src/admin/page/recent.ts';
 import { formTokens, formValidMs } from '../../src/admin/page/resync.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
-import type { ChangeKind } from '../../src/domain/changes/change.ts';
+import type { ChangeKind } from '../../src/feed/change.rules.ts';
 import { changes } from '../../src/mirror/contract/mirror.ts';
 import { canary } from '../fakes/canary.ts';
 import { fastClock } from '../fakes/fast-clock.ts';

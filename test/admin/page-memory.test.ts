@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { PageMemory } from '../../src/admin/page/memory.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
-import { shownWithin } from '../../src/domain/conditions/history.ts';
-import { withConditions } from '../../src/status/verdict.ts';
+import { shownWithin } from '../../src/says/conditions/history.rules.ts';
+import { withConditions } from '../../src/says/status/verdict.ts';
 import { folded, hour, known, now, period, remembered } from './known-status.ts';
 
 const day = 24 * hour;

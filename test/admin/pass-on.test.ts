@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { forwardAdmin, forwardStorefront } from '../../src/admin/pass-on.ts';
-import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { roomFor } from '../../src/daemon/crowding.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 
 const leaderToken = createSecret('token-of-the-leader-0123456789');
 const shopToken = createSecret('token-of-the-shop-0123456789');

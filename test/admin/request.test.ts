@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type OperationName, operations } from '../../src/admin/api.ts';
 import { readRequest } from '../../src/admin/request.ts';
-import { wantedOf } from '../../src/domain/checks/check-question.ts';
+import { wantedOf } from '../../src/desk/check-question.rules.ts';
 
 const nothing = { params: {}, query: {}, body: undefined };
 

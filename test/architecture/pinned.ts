@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitCodes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/kernel/errors.ts';
 import { commandLine } from '../command-line.ts';
 
 /** The files of test/outside, each with a hash of its text: what users have stays as it is while the inside changes. */

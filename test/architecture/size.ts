@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { exitCodes } from '../../src/errors.ts';
+import { exitCodes } from '../../src/kernel/errors.ts';
 import { commandLine } from '../command-line.ts';
 
 /** What is in a part of the repository. A line longer than 120 characters counts as the lines that it would fill. */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
-import { systemClock } from '../../src/clock.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
+import { readStatus } from '../../src/says/status/status.store.ts';
 import { openReader } from '../fakes/reader.ts';
 import { putProducts } from '../fakes/stored-products.ts';
 import type { TestMirror } from '../fakes/test-mirror.ts';

@@ -1,7 +1,7 @@
-import { type Instant, instant } from '../../src/clock.ts';
-import type { AvailabilityAnswer, DayForm } from '../../src/domain/catalogue/availability.ts';
-import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
-import { addDays, datesBetween, venueToday } from '../../src/domain/time/venue.ts';
+import type { ProductEntry } from '../../src/catalogue/product.rules.ts';
+import type { AvailabilityAnswer, DayForm } from '../../src/dates/availability.rules.ts';
+import { type Instant, instant } from '../../src/kernel/clock.ts';
+import { addDays, datesBetween, venueToday } from '../../src/kernel/time/venue.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
 import { type CalendarDay, calendarDay } from '../../src/sandbox/world/calendar.ts';
 import { generateCatalogue, type SandboxProduct } from '../../src/sandbox/world/catalogue.ts';

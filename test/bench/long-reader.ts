@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { walSizeOf } from '../../src/sqlite/database-file.ts';
+import { walSizeOf } from '../../src/kernel/sqlite/database-file.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';
 import { type TestMirror, testMirror } from '../fakes/test-mirror.ts';
 import { count, type Line, median, quantile } from './measure.ts';

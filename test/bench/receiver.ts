@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/kernel/log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
-import { testReceiver } from '../inbox/test-receiver.ts';
+import { testReceiver } from '../receiver/test-receiver.ts';
 import { type Line, median, most, quantile } from './measure.ts';
 import { load } from './stage.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { walSizeOf } from '../../src/sqlite/database-file.ts';
-import { runSyncCycle } from '../../src/sync/engine.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
+import { requestResync } from '../../src/cycle/resync.ts';
+import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { walSizeOf } from '../../src/kernel/sqlite/database-file.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';

@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { performance } from 'node:perf_hooks';
-import { createLog } from '../../src/log.ts';
-import { testReceiver } from '../inbox/test-receiver.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { testReceiver } from '../receiver/test-receiver.ts';
 import { type Line, median } from './measure.ts';
 
 /*

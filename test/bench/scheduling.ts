@@ -1,11 +1,11 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { instant } from '../../src/clock.ts';
 import { policyOf } from '../../src/daemon/policy.ts';
-import { lanes } from '../../src/domain/schedule/lanes.ts';
-import { addDemand, noDemand, pricesAround } from '../../src/domain/schedule/price.ts';
+import { instant } from '../../src/kernel/clock.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
-import { replanRest } from '../../src/sync/records/replan.ts';
+import { addDemand, noDemand, pricesAround } from '../../src/schedule/call-price.rules.ts';
+import { lanes } from '../../src/schedule/lanes.rules.ts';
+import { replanRest } from '../../src/schedule/replan.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { testSync } from '../fakes/test-sync.ts';

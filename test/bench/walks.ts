@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
-import { walkKinds } from '../../src/domain/schedule/record.ts';
-import { walSizeOf } from '../../src/sqlite/database-file.ts';
-import { walkProducts } from '../../src/sync/reads/walk-products.ts';
-import { ReadLane } from '../../src/sync/records/context.ts';
+import { walkProducts } from '../../src/catalogue/walk-products.ask.ts';
+import { walSizeOf } from '../../src/kernel/sqlite/database-file.ts';
+import { walkKinds } from '../../src/schedule/record.rules.ts';
+import { ReadLane } from '../../src/schedule/sync.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';

@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, symlinkSync, wr
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { cli } from '../fakes/built-program.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';

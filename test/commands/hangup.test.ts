@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { notifyProgram } from '../fakes/notify-program.ts';
 import { startCli } from '../fakes/run-cli.ts';

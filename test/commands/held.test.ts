@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { outputs } from '../contract/outputs.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { type Ran, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { outputs } from '../mirror/contract/outputs.ts';
 
 interface FilledHarness extends AsyncDisposable {
   readonly ids: readonly number[];

@@ -1,14 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
 import { renderBody } from '../../src/commands/notifications.ts';
-import { type Inbox, openInbox } from '../../src/inbox/inbox.ts';
-import { prepareDirectory } from '../../src/sqlite/directory.ts';
-import { outputs } from '../contract/outputs.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import { prepareDirectory } from '../../src/kernel/sqlite/directory.ts';
+import { type Inbox, openInbox } from '../../src/receiver/inbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { outputs } from '../mirror/contract/outputs.ts';
 
 /** A configuration beside an inbox, and the program in this process. */
 function harness(): Disposable & {

@@ -1,17 +1,16 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { probeCommand } from '../../src/commands/probe.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { probeAlone } from '../../src/daemon/probing.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { acquireLock } from '../../src/kernel/sqlite/lock.ts';
 import { readRecording } from '../../src/sandbox/reads/recording.ts';
 import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
-import { acquireLock } from '../../src/sqlite/lock.ts';
-import type { ProbeReport } from '../../src/sync/reports/probe.ts';
-import { mostCalls } from '../../src/sync/reports/probe-calls.ts';
-import { outputs } from '../contract/outputs.ts';
+import type { ProbeReport } from '../../src/says/probe/probe.ask.ts';
+import { mostCalls } from '../../src/says/probe/probe-calls.ask.ts';
 import { canary } from '../fakes/canary.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { differentService } from '../fakes/different-service.ts';
@@ -21,6 +20,7 @@ import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
+import { outputs } from '../mirror/contract/outputs.ts';
 
 /** A probe at its own pace, of a sandbox whose time passes twenty times as fast. */
 async function probed(options: Partial<SandboxOptions>): Promise<ProbeReport> {

@@ -3,10 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { outputs } from '../contract/outputs.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { putFiles } from '../fakes/kept-files.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -14,6 +13,7 @@ import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfig, testConfigText } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { outputs } from '../mirror/contract/outputs.ts';
 
 it('a dry run before the first start makes no files, and prices what the run costs; after it the files stay as they are', async () => {
   using directory = temporaryDirectory();

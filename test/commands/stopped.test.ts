@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { main } from '../../src/commands/main.ts';
-import { Stopped, type StopSignal } from '../../src/errors.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { Stopped, type StopSignal } from '../../src/kernel/errors.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';

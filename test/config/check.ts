@@ -1,5 +1,5 @@
 import { type Config, parseConfig } from '../../src/config/load.ts';
-import { CataloguedError } from '../../src/errors.ts';
+import { CataloguedError } from '../../src/kernel/errors.ts';
 
 /** What a configuration that is right but for `text` is refused for: one line a problem; none where it is accepted. */
 export function problemsOf(text: string, env: Record<string, string> = {}): readonly string[] {

@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { knownNames } from '../../src/config/keys.ts';
 import { secretsOf } from '../../src/config/secrets.ts';
 import { warningsOf } from '../../src/config/warnings.ts';
+import { requestResync } from '../../src/cycle/resync.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { wallClock } from '../../src/domain/time/wall-clock.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { wallClock } from '../../src/kernel/time/wall-clock.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
@@ -42,7 +42,7 @@ function keys(): string[] {
 /** Keys that only what starts a daemon reads, with the text that does: the one in here is alone, and has a log already. */
 const startersAlone = {
   'service.adapter': ['src/config/load.ts', 'values.service.adapter'],
-  'instance.name': ['src/instance/instance.ts', 'instance.name ?? hostname()'],
+  'instance.name': ['src/daemon/instances/instance.ts', 'instance.name ?? hostname()'],
   'log.level': ['src/daemon/reloading.ts', 'log.level = next.config.log.level'],
 } as const;
 
@@ -128,7 +128,7 @@ it('a key that nothing reads, one that is only checked and one that is only copi
   expect([...found.read.keys()]).toEqual([]);
   wallClock(watched.maintenance);
   expect([...found.read]).toEqual([
-    ['maintenance.at', 'domain/time/wall-clock.ts'],
-    ['maintenance.zone', 'domain/time/wall-clock.ts'],
+    ['maintenance.at', 'kernel/time/wall-clock.ts'],
+    ['maintenance.zone', 'kernel/time/wall-clock.ts'],
   ]);
 });

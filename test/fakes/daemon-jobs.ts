@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { existsSync } from 'node:fs';
 import type { Operation } from '../../src/admin/api/operation.ts';
 import { type Answer, type Answers, operations } from '../../src/admin/api.ts';
-import type { Instant } from '../../src/clock.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { answersOf, noReload } from '../../src/daemon/answers.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
@@ -11,7 +10,8 @@ import { jobsOf } from '../../src/daemon/jobs.ts';
 import type { Machine } from '../../src/daemon/machine.ts';
 import { type Mirroring, openMirroring } from '../../src/daemon/mirroring.ts';
 import type { Job } from '../../src/daemon/schedule.ts';
-import { type MirrorStatus, StatusReads } from '../../src/mirror/status/status.ts';
+import type { Instant } from '../../src/kernel/clock.ts';
+import { type MirrorStatus, StatusReads } from '../../src/says/status/status.store.ts';
 import { openMirrorWithClock } from './mirror-at.ts';
 import { emptyMirror } from './test-mirror.ts';
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
-import { newId, systemClock, systemEntropy } from '../../src/clock.ts';
 import { Breaking, DaemonLog } from '../../src/commands/sandbox/breaking.ts';
 import { startShopServer } from '../../src/commands/sandbox/shop/server.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { createLog } from '../../src/log.ts';
+import { newId, systemClock, systemEntropy } from '../../src/kernel/clock.ts';
+import { createLog } from '../../src/kernel/log.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { Reader } from '../../src/storefront/reader.ts';

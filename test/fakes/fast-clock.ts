@@ -1,4 +1,4 @@
-import { type Clock, instant, systemClock } from '../../src/clock.ts';
+import { type Clock, instant, systemClock } from '../../src/kernel/clock.ts';
 
 /** A clock that runs so many times as fast as the machine's: what waits politely waits shortly. */
 export function fastClock(times: number): Clock {

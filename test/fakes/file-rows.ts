@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
-import type { RowSource } from '../../src/follow/source.ts';
-import { RowPages } from '../../src/mirror/rows/pages.ts';
-import { publishCopy } from '../../src/sqlite/published-copy.ts';
+import type { RowSource } from '../../src/copies/follow/source.ts';
+import { RowPages } from '../../src/feed/pages.store.ts';
+import { publishCopy } from '../../src/kernel/sqlite/published-copy.ts';
 
 /** A daemon's rows without a network between: of its file, so many at a time. */
 export function fileRows(path: string, now: () => number, most = 300): RowSource {

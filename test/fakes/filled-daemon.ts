@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
 import type { Secrets } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testMachine } from './test-machine.ts';

@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { TestProject } from 'vitest/node';
-import { walSizeOf } from '../../src/sqlite/database-file.ts';
-import { prepareDirectory } from '../../src/sqlite/directory.ts';
-import { writeLastStop } from '../../src/sqlite/last-stop.ts';
+import { walSizeOf } from '../../src/kernel/sqlite/database-file.ts';
+import { prepareDirectory } from '../../src/kernel/sqlite/directory.ts';
+import { writeLastStop } from '../../src/kernel/sqlite/last-stop.ts';
 import { runMark } from './no-child-outlives.ts';
 
 /** Everything outside the files that a world had when it was closed, and that the next process goes on with. */

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Clock, instant, systemClock } from '../../src/clock.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
+import { type Clock, instant, systemClock } from '../../src/kernel/clock.ts';
+import type { Database } from '../../src/kernel/sqlite/database-file.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import type { Database } from '../../src/sqlite/database-file.ts';
 import { startJobs } from './daemon-jobs.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { instant } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Daemon } from '../../src/daemon/context.ts';
 import type { Mirroring } from '../../src/daemon/mirroring.ts';
 import type { Job } from '../../src/daemon/schedule.ts';
 import { watchFiles } from '../../src/files/watch.ts';
+import { instant } from '../../src/kernel/clock.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import { canary } from './canary.ts';

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib';
 import Database from 'better-sqlite3';
-import { instant } from '../../src/clock.ts';
-import { openInbox } from '../../src/inbox/inbox.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import { openInbox } from '../../src/receiver/inbox.ts';
 import type { World } from '../../src/sandbox/world/world.ts';
 import { filledHarness } from './virtual-harness.ts';
 

@@ -1,4 +1,4 @@
-import { type Clock, instant } from '../../src/clock.ts';
+import { type Clock, instant } from '../../src/kernel/clock.ts';
 
 /** The clock of a machine in a world whose time is right: its wall clock can be wrong, and it can be suspended. */
 export interface MachineClock extends Clock {

@@ -2,9 +2,9 @@ import { cpSync } from 'node:fs';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { sqliteVersion } from '../../src/kernel/sqlite/database-file.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { sqliteVersion } from '../../src/sqlite/database-file.ts';
 import { testMirrorOptions } from './test-mirror.ts';
 
 /*

@@ -1,10 +1,10 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { inboxFile } from '../../src/inbox/inbox.ts';
+import { type FileKind, schemaVersion } from '../../src/kernel/sqlite/file-kind.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { packageRoot } from '../../src/package.ts';
-import { type FileKind, schemaVersion } from '../../src/sqlite/file-kind.ts';
+import { inboxFile } from '../../src/receiver/inbox.ts';
 import { temporaryDirectory } from './test-mirror.ts';
 
 /*

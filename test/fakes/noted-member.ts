@@ -1,6 +1,6 @@
-import type { Instant } from '../../src/clock.ts';
+import type { Instant } from '../../src/kernel/clock.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
-import type { StoredUnread } from '../../src/mirror/unread.ts';
+import type { StoredUnread } from '../../src/trust/unread.store.ts';
 
 /** Notes an image address of a product that is not handed on, or another remark about a member. */
 export function noteMember(mirror: Mirror, at: Instant, member = 'images[].large (not public)'): void {

@@ -1,8 +1,8 @@
-import type { Instant } from '../../src/clock.ts';
-import { type ConditionCode, conditionTable } from '../../src/domain/conditions/table.ts';
+import type { Instant } from '../../src/kernel/clock.ts';
 import { openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { readStatus } from '../../src/mirror/status/status.ts';
-import { healthy } from '../domain/healthy-facts.ts';
+import { type ConditionCode, conditionTable } from '../../src/says/conditions/table.rules.ts';
+import { readStatus } from '../../src/says/status/status.store.ts';
+import { healthy } from '../says/conditions/healthy-facts.ts';
 
 /** The conditions that the mirror alone shows, and that neither age nor failures of records bring about. */
 const codes = [

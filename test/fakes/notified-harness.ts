@@ -1,9 +1,9 @@
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Network } from '../../src/daemon/machine.ts';
 import type { Receiving } from '../../src/daemon/receiving.ts';
-import type { ConditionCode } from '../../src/domain/conditions/table.ts';
+import type { SubscriptionWork } from '../../src/push/subscriptions.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import type { SubscriptionWork } from '../../src/sync/subscriptions/work.ts';
+import type { ConditionCode } from '../../src/says/conditions/table.rules.ts';
 import { canary } from './canary.ts';
 import { freePort } from './free-port.ts';
 import { noticedIn } from './noticed.ts';

@@ -1,7 +1,7 @@
-import { instant } from '../../src/clock.ts';
+import type { SharedDeliveries } from '../../src/copies/postgres/deliveries.ts';
 import type { Sharing } from '../../src/daemon/sharing/sharing.ts';
-import type { SharedDeliveries } from '../../src/database/deliveries.ts';
-import type { Numbered } from '../../src/inbox/delivery.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import type { Numbered } from '../../src/receiver/delivery.ts';
 
 /** What a leader shares with other instances, in memory: deliveries that one of them has received. */
 export class OtherInstances {

@@ -1,6 +1,6 @@
-import { captureRows, type Publish } from '../../src/mirror/rows/capture.ts';
+import { captureRows, type Publish } from '../../src/feed/capture.store.ts';
+import { type Database, openForWriting } from '../../src/kernel/sqlite/database-file.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { type Database, openForWriting } from '../../src/sqlite/database-file.ts';
 
 /** Opens a mirror as another process of this version does: what it writes moves all that follows from it. */
 export function otherWriter(path: string): Database {

@@ -1,7 +1,7 @@
-import type { Instant } from '../../src/clock.ts';
-import type { Due, RecordKey } from '../../src/domain/schedule/record.ts';
-import type { FoundBy, FoundChange } from '../../src/mirror/changes/changes.ts';
+import type { FoundBy, FoundChange } from '../../src/feed/changes.store.ts';
+import type { Instant } from '../../src/kernel/clock.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
+import type { Due, RecordKey } from '../../src/schedule/record.rules.ts';
 
 /*
  * Changes of a mirror that a test plants, because no service makes them at the right moment. Rows that a reader sees are

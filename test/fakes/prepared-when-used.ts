@@ -1,4 +1,4 @@
-import { preparing } from '../../src/sqlite/statements.ts';
+import { preparing } from '../../src/kernel/sqlite/statements.ts';
 
 /*
  * A set-up file of vitest. A start prepares 400 statements, of which a test uses a part; the suite opens its files many

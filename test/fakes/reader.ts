@@ -1,5 +1,5 @@
 import { ViewsClock } from '../../src/daemon/reading/views-clock.ts';
-import { sqliteLibrary } from '../../src/sqlite/read-only.ts';
+import { sqliteLibrary } from '../../src/kernel/sqlite/read-only.ts';
 import { openReader as open } from '../../src/storefront/reader.ts';
 import type { Reader, ReaderOptions } from '../../src/storefront/reader-types.ts';
 

@@ -1,4 +1,4 @@
-import type { Entropy } from '../../src/clock.ts';
+import type { Entropy } from '../../src/kernel/clock.ts';
 import { hex } from '../../src/sandbox/random.ts';
 
 /** Bytes that anybody can foresee: the same ones, in the same order, for the same seed. */

@@ -1,4 +1,4 @@
-import type { ResyncResource } from '../../src/domain/schedule/resources.ts';
+import type { ResyncResource } from '../../src/schedule/resources.rules.ts';
 import type { VirtualHarness } from './virtual-harness.ts';
 
 /** Returns how many dates can be bought, and how many of them are stale. */

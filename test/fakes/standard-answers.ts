@@ -1,9 +1,9 @@
-import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/domain/service/adapter.ts';
-import { builtIn } from '../../src/domain/service/named-adapter.ts';
-import { WrongShape } from '../../src/domain/service/shapes.ts';
-import { memberNames } from '../../src/domain/values/exact-json.ts';
-import { payloadOf, type ReadRows, ServiceAsker, standard } from '../../src/upstream/adapter/service-asker.ts';
-import type { Http } from '../../src/upstream/http.ts';
+import { memberNames } from '../../src/kernel/values/exact-json.ts';
+import type { AdapterProfile, ListQuestion, Question, RowAnswer } from '../../src/service/adapter.rules.ts';
+import type { Http } from '../../src/service/http.ts';
+import { builtIn } from '../../src/service/named-adapter.rules.ts';
+import { payloadOf, type ReadRows, ServiceAsker, standard } from '../../src/service/service-asker.ts';
+import { WrongShape } from '../../src/service/shapes.rules.ts';
 import { configOf } from '../config/check.ts';
 
 /** The profile with its defaults. */

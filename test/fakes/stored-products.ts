@@ -1,6 +1,6 @@
-import { instant } from '../../src/clock.ts';
-import type { Experience } from '../../src/domain/catalogue/experience.ts';
-import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
+import type { Experience } from '../../src/catalogue/experience.rules.ts';
+import type { ProductEntry } from '../../src/catalogue/product.rules.ts';
+import { instant } from '../../src/kernel/clock.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
 
 const edition = { language: 'en', currency: 'EUR' };

@@ -1,5 +1,5 @@
-import type { Clock } from '../../src/clock.ts';
-import { createHttp, type Http, type HttpOptions } from '../../src/upstream/http.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { createHttp, type Http, type HttpOptions } from '../../src/service/http.ts';
 
 /** Calls of a test to a service, through real connections. */
 export function testHttp(base_url: string, clock: Clock, more: Partial<HttpOptions> = {}): Http {

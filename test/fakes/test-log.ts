@@ -1,4 +1,4 @@
-import { createLog, type Logger } from '../../src/log.ts';
+import { createLog, type Logger } from '../../src/kernel/log.ts';
 
 /** A log that keeps its lines, so that a test can ask what was said. */
 export function testLog(level = 'info'): { readonly log: Logger; lines(): Record<string, unknown>[] } {

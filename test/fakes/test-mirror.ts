@@ -1,13 +1,13 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { newId, systemEntropy } from '../../src/clock.ts';
-import { applySearchRules } from '../../src/mirror/catalogue/search.ts';
+import { newId, systemEntropy } from '../../src/kernel/clock.ts';
+import { type Database, openForWriting } from '../../src/kernel/sqlite/database-file.ts';
+import { prepareDirectory } from '../../src/kernel/sqlite/directory.ts';
 import type { MirrorOptions } from '../../src/mirror/claim.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { type Database, openForWriting } from '../../src/sqlite/database-file.ts';
-import { prepareDirectory } from '../../src/sqlite/directory.ts';
+import { applySearchRules } from '../../src/storefront/search/search.store.ts';
 
 /** A directory that is gone when the test is over. */
 export function temporaryDirectory(): Disposable & { readonly path: string } {

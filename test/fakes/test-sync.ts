@@ -1,8 +1,8 @@
-import { systemClock } from '../../src/clock.ts';
+import { createSync } from '../../src/cycle/create-sync.ts';
 import { policyOf } from '../../src/daemon/policy.ts';
-import { startBudget } from '../../src/domain/budget/budget.ts';
-import type { Sync, SyncOptions } from '../../src/sync/records/context.ts';
-import { createSync } from '../../src/sync/sync.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import type { Sync, SyncOptions } from '../../src/schedule/sync.ts';
+import { startBudget } from '../../src/service/budget.rules.ts';
 import { seededEntropy } from './seeded-entropy.ts';
 import { testConfig } from './test-config.ts';
 import { testLog } from './test-log.ts';

@@ -1,4 +1,4 @@
-import { type Clock, DeadlineExceeded, instant } from '../../src/clock.ts';
+import { type Clock, DeadlineExceeded, instant } from '../../src/kernel/clock.ts';
 
 /** A clock that stands still until it is moved: days pass in milliseconds, and always in the same way. */
 export interface VirtualClock extends Clock {

@@ -1,7 +1,7 @@
 import { configPath, loadConfig } from '../../src/config/load.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
 import { thisMachine } from '../../src/daemon/machine.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/kernel/log.ts';
 
 /*
  * `node blocking-daemon.ts CONFIG`: a daemon that waits for locks inside a statement, as it once did. The control of the

@@ -1,5 +1,5 @@
-import { systemClock } from '../../src/clock.ts';
 import { openMirroring } from '../../src/daemon/mirroring.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { roll } from '../../src/sandbox/random.ts';
 import { startJobs } from '../fakes/daemon-jobs.ts';

@@ -23,7 +23,7 @@ const command = commandLine(
     '--only mutations --sample 60 --seed 7': 'drawn lines changed',
     '--only promises --row "A kill"': 'the lines changed that keep a promise; without --row of all',
     '--only mutations --whole --sample 12': 'drawn lines, each against all tests',
-    '--only src/inbox/admission.ts:40': 'all changes of a line',
+    '--only src/receiver/admission.ts:40': 'all changes of a line',
   },
 )
   .option('--strict', 'a missing tool, or a test that was skipped, is a failure')

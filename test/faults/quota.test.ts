@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { withinQuota } from '../../src/kernel/sqlite/quota.ts';
+import { takesWrites } from '../../src/kernel/sqlite/trial-write.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
-import { withinQuota } from '../../src/sqlite/quota.ts';
-import { takesWrites } from '../../src/sqlite/trial-write.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -52,7 +52,8 @@ describe('a used-up quota', () => {
 
   it('is also a file that has reached the largest size allowed, which takes no trial write', () => {
     using directory = temporaryDirectory();
-    const path = (name: string) => JSON.stringify(fileURLToPath(new URL(`../../src/sqlite/${name}`, import.meta.url)));
+    const path = (name: string) =>
+      JSON.stringify(fileURLToPath(new URL(`../../src/kernel/sqlite/${name}`, import.meta.url)));
     const script = `
       import Database from 'better-sqlite3';
       import { withinQuota } from ${path('quota.ts')};

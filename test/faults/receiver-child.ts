@@ -1,15 +1,15 @@
 import { join } from 'node:path';
-import { systemClock } from '../../src/clock.ts';
-import { CataloguedError, exitCodes } from '../../src/errors.ts';
-import { CallbackAddresses } from '../../src/inbox/addresses.ts';
-import { Deliveries } from '../../src/inbox/deliveries.ts';
-import type { Received } from '../../src/inbox/delivery.ts';
-import { InboxDesk } from '../../src/inbox/desk.ts';
-import { inboxFile, openInbox } from '../../src/inbox/inbox.ts';
-import { startReceiver } from '../../src/inbox/receiver.ts';
-import { createLog } from '../../src/log.ts';
-import { openForWriting } from '../../src/sqlite/database-file.ts';
-import { SyncFailed } from '../../src/sqlite/failed-sync.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../../src/kernel/errors.ts';
+import { createLog } from '../../src/kernel/log.ts';
+import { openForWriting } from '../../src/kernel/sqlite/database-file.ts';
+import { SyncFailed } from '../../src/kernel/sqlite/failed-sync.ts';
+import { CallbackAddresses } from '../../src/receiver/addresses.store.ts';
+import { Deliveries } from '../../src/receiver/deliveries.store.ts';
+import type { Received } from '../../src/receiver/delivery.ts';
+import { InboxDesk } from '../../src/receiver/desk.ts';
+import { inboxFile, openInbox } from '../../src/receiver/inbox.ts';
+import { startReceiver } from '../../src/receiver/receiver.ts';
 import type { ChildMode } from './child.ts';
 
 /*

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { bootMachine, type Ended, type Machine, sources } from './machine.ts';
 import type { Outcome } from './run.ts';

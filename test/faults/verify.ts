@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { instant } from '../../src/clock.ts';
-import { openInbox } from '../../src/inbox/inbox.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import { openInbox } from '../../src/receiver/inbox.ts';
 
 export interface Verdict {
   /** Acknowledged deliveries that are not there. */

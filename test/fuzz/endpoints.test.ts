@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { instant, systemClock } from '../../src/clock.ts';
-import { callLimits } from '../../src/upstream/call-limits.ts';
-import { createUpstream, type ServiceReads } from '../../src/upstream/client.ts';
-import type { Http, ServiceRequest } from '../../src/upstream/http.ts';
-import type { Outcome } from '../../src/upstream/outcome.ts';
+import { instant, systemClock } from '../../src/kernel/clock.ts';
+import { callLimits } from '../../src/service/call-limits.ts';
+import { createUpstream, type ServiceReads } from '../../src/service/client.ts';
+import type { Http, ServiceRequest } from '../../src/service/http.ts';
+import type { Outcome } from '../../src/service/outcome.ts';
 import { needs } from '../fakes/needs.ts';
 import { askerOver } from '../fakes/standard-answers.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';

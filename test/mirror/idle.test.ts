@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { instant } from '../../src/clock.ts';
-import { runSyncCycle } from '../../src/sync/engine.ts';
+import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { instant } from '../../src/kernel/clock.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;

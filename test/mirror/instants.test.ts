@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { inboxFile } from '../../src/inbox/inbox.ts';
-import { inboxInstants } from '../../src/inbox/tables.ts';
+import { healInstants, type InstantRules } from '../../src/kernel/sqlite/instants.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 import { type Column, instant as instantColumn } from '../../src/mirror/contract/table.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { mirrorInstants } from '../../src/mirror/sql/instants.ts';
-import { healInstants, type InstantRules } from '../../src/sqlite/instants.ts';
+import { inboxFile } from '../../src/receiver/inbox.ts';
+import { inboxInstants } from '../../src/receiver/tables.ts';
 
 /** Whole numbers that are no instants, beside those of the contract: counts, flags, durations. A new one is named here, or has a rule. */
 const otherNumbers = new Set([

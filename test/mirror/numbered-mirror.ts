@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { addDays } from '../../src/domain/time/venue.ts';
+import { openForWriting } from '../../src/kernel/sqlite/database-file.ts';
+import { addDays } from '../../src/kernel/time/venue.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { openForWriting } from '../../src/sqlite/database-file.ts';
 import type { Window } from '../storefronts/under-load/start-readers.ts';
 
 const daysEach = 10;

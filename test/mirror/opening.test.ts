@@ -3,11 +3,11 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
+import { openForWriting, refuseUnusable } from '../../src/kernel/sqlite/database-file.ts';
+import { prepareDirectory } from '../../src/kernel/sqlite/directory.ts';
+import { acquireMirrorLock } from '../../src/kernel/sqlite/lock.ts';
 import { openMirror } from '../../src/mirror/mirror.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
-import { openForWriting, refuseUnusable } from '../../src/sqlite/database-file.ts';
-import { prepareDirectory } from '../../src/sqlite/directory.ts';
-import { acquireMirrorLock } from '../../src/sqlite/lock.ts';
 import { temporaryDirectory, testMirror, testMirrorOptions } from '../fakes/test-mirror.ts';
 
 function contents(path: string): unknown {

@@ -1,4 +1,4 @@
-import type { Sync } from '../../src/sync/records/context.ts';
+import type { Sync } from '../../src/schedule/sync.ts';
 
 /** Returns products with the records of their first dates. */
 export function plannedDates({ mirror: { catalogue, schedule } }: Sync) {

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { clockTables, contractTables, searchedTables } from '../../src/mirror/rows/capture.ts';
+import { clockTables, contractTables, searchedTables } from '../../src/feed/capture.store.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const searchable = ['product_places', 'product_search', 'search_terms'];

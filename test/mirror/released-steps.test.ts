@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { inboxFile } from '../../src/inbox/inbox.ts';
+import { columnsOf, markOf } from '../../src/kernel/sqlite/columns.ts';
+import { compareVersions, type FileKind, oldestSafeOf, schemaVersion } from '../../src/kernel/sqlite/file-kind.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
 import { version } from '../../src/package.ts';
-import { columnsOf, markOf } from '../../src/sqlite/columns.ts';
-import { compareVersions, type FileKind, oldestSafeOf, schemaVersion } from '../../src/sqlite/file-kind.ts';
+import { inboxFile } from '../../src/receiver/inbox.ts';
 
 /**
  * SHA-256 of each step that a release has brought to somebody's files. No line of it is ever edited: a file that has taken a

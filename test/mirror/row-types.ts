@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
+import type { Database } from '../../src/kernel/sqlite/database-file.ts';
 import { contract } from '../../src/mirror/contract/contract.ts';
 import type { Column, Table } from '../../src/mirror/contract/table.ts';
-import type { Database } from '../../src/sqlite/database-file.ts';
 
 /* Makes src/mirror/sql/tables.ts: the rows of a mirror's tables, as its schema has them. */
 

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { type Bound, queryBuilder, readsOf, writesTo } from '../../src/sqlite/statements.ts';
+import { type Bound, queryBuilder, readsOf, writesTo } from '../../src/kernel/sqlite/statements.ts';
 import { preparedAtOnce } from '../fakes/prepared-when-used.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';
 

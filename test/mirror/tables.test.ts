@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { inboxFile } from '../../src/inbox/inbox.ts';
+import { type Database, type FileKind, openForWriting } from '../../src/kernel/sqlite/database-file.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';
-import { type Database, type FileKind, openForWriting } from '../../src/sqlite/database-file.ts';
+import { inboxFile } from '../../src/receiver/inbox.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { rowTypes } from './row-types.ts';
 
@@ -52,7 +52,7 @@ function made<Result = Record<string, string[]>>(
   }
 }
 
-const inbox = readFileSync(new URL('../../src/inbox/tables.ts', import.meta.url), 'utf8');
+const inbox = readFileSync(new URL('../../src/receiver/tables.ts', import.meta.url), 'utf8');
 
 it('src/mirror/sql/tables.ts is made of the schema (npm run generate)', async () => {
   await expect(made(mirrorFile, rowTypes)).toMatchFileSnapshot('../../src/mirror/sql/tables.ts');

@@ -7,25 +7,25 @@ const near = (...changed: string[]) => candidates(root, changed).map(({ test }) 
 
 describe('the tests nearest to a change', () => {
   it.each([
-    ['src/domain/values/money.ts', 'test/domain/money.test.ts'],
+    ['src/kernel/values/money.ts', 'test/kernel/money.test.ts'],
     ['schema/mirror/views.sql', 'test/mirror/views.test.ts'],
-    ['schema/contract.json', 'test/contract/contract.test.ts'],
+    ['schema/contract.json', 'test/mirror/contract/contract.test.ts'],
     ['schema/config.schema.json', 'test/config/equality.test.ts'],
     ['config/catalogued.yaml', 'test/config/equality.test.ts'],
     ['docs/operating.md', 'test/docs.test.ts'],
     ['test/faults/matrix/faults.yaml', 'test/faults/matrix/matrix.test.ts'],
     ['README.md', 'test/docs.test.ts'],
     ['package.json', 'test/docs.test.ts'],
-    ['test/fakes/needs.ts', 'test/needs.test.ts'],
+    ['test/fakes/needs.ts', 'test/daemon/needs.test.ts'],
     ['src/commands/resync/resync.ts', 'test/commands/resync.test.ts'],
   ])('of %s has %s', (changed, test) => {
     expect(near(changed)).toContain(test);
   });
 
   it('are changed tests first, then in turn those of each changed file, each once', () => {
-    const [one, other] = ['src/domain/values/money.ts', 'src/log.ts'];
-    const both = candidates(root, [one, other, 'test/log.test.ts']);
-    expect(both[0]).toEqual({ test: 'test/log.test.ts', changed: 'test/log.test.ts' });
+    const [one, other] = ['src/kernel/values/money.ts', 'src/kernel/log.ts'];
+    const both = candidates(root, [one, other, 'test/kernel/log.test.ts']);
+    expect(both[0]).toEqual({ test: 'test/kernel/log.test.ts', changed: 'test/kernel/log.test.ts' });
     expect(new Set(both.slice(1, 4).map(({ changed }) => changed))).toEqual(new Set([one, other]));
     expect(new Set(both.map(({ test }) => test)).size).toBe(both.length);
   });

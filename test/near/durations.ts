@@ -15,12 +15,12 @@ const slow: Readonly<Record<string, number>> = {
   'commands/daemon.test.ts': 50,
   'copies.test.ts': 35,
   'faults/rotation.test.ts': 55,
-  'instances/partition.test.ts': 35,
-  'instances/takeover.test.ts': 45,
-  'instances/unwritable.test.ts': 90,
+  'daemon/instances/partition.test.ts': 35,
+  'daemon/instances/takeover.test.ts': 45,
+  'daemon/instances/unwritable.test.ts': 90,
   'jobs.test.ts': 140,
-  'sync/images-month.test.ts': 40,
-  'sync/wrong-clock.test.ts': 40,
+  'catalogue/images-month.test.ts': 40,
+  'cycle/wrong-clock.test.ts': 40,
   'worlds/seeds.test.ts': 50,
 };
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import type { Database } from '../../src/sqlite/database-file.ts';
-import { tables } from '../contract/tables.ts';
+import type { Database } from '../../src/kernel/sqlite/database-file.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
+import { tables } from '../mirror/contract/tables.ts';
 import { type ComparedView, comparedViews, type Row } from './expected.ts';
 
 /** Views that have rows in a world in which nothing was withdrawn. */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { imageSize } from 'image-size';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
-import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
 import { virtualClock } from '../fakes/virtual-clock.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 

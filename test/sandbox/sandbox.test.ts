@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
 import { generateCatalogue } from '../../src/sandbox/world/catalogue.ts';
 import { virtualClock } from '../fakes/virtual-clock.ts';

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { Answer, Body } from '../../src/admin/api.ts';
-import { systemClock } from '../../src/clock.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
 import { openMirrorFacts } from '../../src/mirror/reading.ts';
+import { noDate } from '../../src/schedule/weights.ts';
 import type {
   CheckAnswer,
   CheckQuestion,
@@ -17,14 +18,13 @@ import type {
   ReaderOptions,
   Seen,
 } from '../../src/storefront/reader.ts';
-import { noDate } from '../../src/sync/records/weights.ts';
-import { reader as contractReader } from '../contract/outputs.ts';
 import { canary } from '../fakes/canary.ts';
 import { filledDaemon } from '../fakes/filled-daemon.ts';
 import { openReader } from '../fakes/reader.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
+import { reader as contractReader } from '../mirror/contract/outputs.ts';
 
 const stack = new AsyncDisposableStack();
 let daemon: RunningDaemon;

@@ -1,5 +1,5 @@
-import { placeMark } from '../../src/domain/search/marks.ts';
 import { foundSql, relevanceSql } from '../../src/storefront/search/hits-sql.ts';
+import { placeMark } from '../../src/storefront/search/marks.rules.ts';
 import { understood } from '../../src/storefront/search/understood.ts';
 
 /** The search as one statement, for those who read the file without the reader: what stands in schema/search.sql. */

@@ -2,7 +2,7 @@ import { copyFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openForWriting, schemaVersion } from '../../src/sqlite/database-file.ts';
+import { openForWriting, schemaVersion } from '../../src/kernel/sqlite/database-file.ts';
 import { CataloguedError, type Reader } from '../../src/storefront/reader.ts';
 import { nextVersion } from '../fakes/next-version.ts';
 import { openReader } from '../fakes/reader.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { instant, systemClock } from '../../src/clock.ts';
-import type { ProductEntry } from '../../src/domain/catalogue/product.ts';
+import type { ProductEntry } from '../../src/catalogue/product.rules.ts';
+import { instant, systemClock } from '../../src/kernel/clock.ts';
 import type { SearchQuestion } from '../../src/storefront/reader.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';
 import { needs } from '../fakes/needs.ts';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test } from 'vitest';
-import { waitForLocks } from '../../src/sqlite/database-file.ts';
+import { waitForLocks } from '../../src/kernel/sqlite/database-file.ts';
 import { document } from '../documents.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { productOf, putProducts } from '../fakes/stored-products.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
+import { requestResync } from '../../src/cycle/resync.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { addDays, venueToday } from '../../src/domain/time/venue.ts';
+import { systemClock } from '../../src/kernel/clock.ts';
+import { addDays, venueToday } from '../../src/kernel/time/venue.ts';
 import type { Sandbox } from '../../src/sandbox/sandbox.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';

@@ -1,11 +1,11 @@
-import { metricFamilies } from '../../src/admin/metric-families.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
-import { instant } from '../../src/clock.ts';
-import type { ConditionCode } from '../../src/domain/conditions/table.ts';
+import { instant } from '../../src/kernel/clock.ts';
 import { all, type Quirks } from '../../src/sandbox/rough/quirks.ts';
-import { verdictOf } from '../../src/status/verdict.ts';
+import type { ConditionCode } from '../../src/says/conditions/table.rules.ts';
+import { metricFamilies } from '../../src/says/metrics/metric-families.ts';
+import { verdictOf } from '../../src/says/status/verdict.ts';
 import { remembered } from '../admin/known-status.ts';
-import { alertRules } from '../conditions/documents.ts';
+import { alertRules } from '../says/conditions/documents.ts';
 import { liveFor, onSale, type Planted, planted } from './failures.ts';
 import { World } from './world.ts';
 

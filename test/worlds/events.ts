@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import type { Subject } from '../../src/domain/evidence/claims.ts';
+import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { countOnceAndRecheck } from '../../src/desk/orders.ts';
 import type { ImageTrouble } from '../../src/sandbox/images/image-host.ts';
 import { pick } from '../../src/sandbox/random.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
@@ -9,8 +10,7 @@ import type { Sandbox } from '../../src/sandbox/sandbox.ts';
 import type { ThrottleOptions } from '../../src/sandbox/throttle.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';
-import { countOnceAndRecheck } from '../../src/sync/checks/orders.ts';
-import { requestResync, resyncResources } from '../../src/sync/records/resync.ts';
+import type { Subject } from '../../src/trust/claims.rules.ts';
 import type { Told } from './history.ts';
 import { plentyBytes, type World } from './world.ts';
 

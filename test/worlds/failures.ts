@@ -1,8 +1,8 @@
 import { chmodSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import type { ConditionCode } from '../../src/domain/conditions/table.ts';
-import { requestResync } from '../../src/sync/records/resync.ts';
+import { requestResync } from '../../src/cycle/resync.ts';
+import type { ConditionCode } from '../../src/says/conditions/table.rules.ts';
 import { plantZones } from '../fakes/zone-files.ts';
 import { plentyBytes, type World } from './world.ts';
 

@@ -1,5 +1,5 @@
 import { table } from '../../src/commands/terminal/table.ts';
-import { duration, number } from '../../src/format.ts';
+import { duration, number } from '../../src/kernel/format.ts';
 import { liveMonth } from './month.ts';
 
 interface MonthAsked {

@@ -1,9 +1,9 @@
-import { callsPerDay, planOf } from '../../src/domain/schedule/plan.ts';
-import { walkKinds } from '../../src/domain/schedule/record.ts';
 import { hex } from '../../src/sandbox/random.ts';
 import type { Served } from '../../src/sandbox/sandbox.ts';
 import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
-import { catalogueOf } from '../../src/sync/records/counted.ts';
+import { catalogueOf } from '../../src/schedule/needed-calls.ts';
+import { callsPerDay, planOf } from '../../src/schedule/plan.rules.ts';
+import { walkKinds } from '../../src/schedule/record.rules.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { servedImages } from '../fakes/served-images.ts';
 import { noon, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
-import { number } from '../../src/format.ts';
+import { number } from '../../src/kernel/format.ts';
 import { pick, roll, sequence } from '../../src/sandbox/random.ts';
 import { generateCatalogue, places } from '../../src/sandbox/world/catalogue.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';

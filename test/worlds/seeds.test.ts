@@ -87,8 +87,8 @@ it.skipIf(plans.length === 0).each(plans)(
 
 it('the lines that old faults are put back in place of are all there', () => {
   expect(lostLines()).toEqual([]);
-  const lost = { file: 'src/clock.ts', is: 'no line says this', was: '' };
-  expect(lostLines({ 0: { what: 'a control', edits: [lost] } })).toEqual(['src/clock.ts: no line says this']);
+  const lost = { file: 'src/kernel/clock.ts', is: 'no line says this', was: '' };
+  expect(lostLines({ 0: { what: 'a control', edits: [lost] } })).toEqual(['src/kernel/clock.ts: no line says this']);
 });
 
 it('a plan is shrunk to what fails', async () => {

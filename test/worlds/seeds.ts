@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { table } from '../../src/commands/terminal/table.ts';
-import { number } from '../../src/format.ts';
+import { number } from '../../src/kernel/format.ts';
 import type { Lived } from './driver.ts';
 import { type Plan, plain, planOf } from './plan.ts';
 import { plantsStory } from './plants/search.ts';

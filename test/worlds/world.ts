@@ -1,12 +1,12 @@
 import { cpSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { type Clock, systemClock } from '../../src/clock.ts';
 import { report } from '../../src/commands/main.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import type { Mirroring } from '../../src/daemon/mirroring.ts';
-import { exitCodes } from '../../src/errors.ts';
 import { repairFiles } from '../../src/files/repair.ts';
-import type { Delivery } from '../../src/inbox/delivery.ts';
+import { type Clock, systemClock } from '../../src/kernel/clock.ts';
+import { exitCodes } from '../../src/kernel/errors.ts';
+import type { Delivery } from '../../src/receiver/delivery.ts';
 import { type SandboxImageHost, startImageHost } from '../../src/sandbox/images/image-host.ts';
 import { postJson } from '../../src/sandbox/push/delivery.ts';
 import { kind, type Quirks } from '../../src/sandbox/rough/quirks.ts';

@@ -1,5 +1,5 @@
 -- Rows that several writers change follow the rows that decide them. Each connection that writes a mirror makes these triggers for
--- itself, once the schema is up to date (src/sqlite/database-file.ts): in the file every reader would parse them.
+-- itself, once the schema is up to date (src/kernel/sqlite/database-file.ts): in the file every reader would parse them.
 
 CREATE TEMP TRIGGER product_differs AFTER UPDATE OF
   sale_status, closure_unconfirmed, disabled_reason, disabled_source, expected_reopening, alternative_product_id, city_id, country_id, venue_id,

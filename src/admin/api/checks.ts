@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { deadline, isCaller, isOrderId, isSlotTime } from '../../domain/checks/check-question.ts';
+import { deadline, isCaller, isOrderId, isSlotTime } from '../../desk/check-question.rules.ts';
 import { calendarDate, id, never, notObject, strict, whole } from './values.ts';
 
 const most = { variants: 50, count: 999, quantity: 99_999 } as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { activeCondition } from '../../domain/conditions/decide.ts';
+import { activeCondition } from '../../says/conditions/decide.rules.ts';
 import { instant, maybe, never, numeral, strict, text } from './values.ts';
 
 export const conditions = z.object({ conditions: z.array(activeCondition) });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { subjectNames } from '../../domain/evidence/claims.ts';
+import { subjectNames } from '../../trust/claims.rules.ts';
 import { count, dateText, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 export const explainedProduct = z.object({ id: numeral(1, 'a product id') });

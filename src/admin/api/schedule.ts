@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { jobRuns } from '../../domain/schedule/job-runs.ts';
+import { jobRuns } from '../../daemon/job-runs.rules.ts';
 import { bit, text } from './values.ts';
 
 export const schedule = z.object({ jobs: z.array(jobRuns) });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { activeCondition } from '../../domain/conditions/decide.ts';
+import { jobRuns } from '../../daemon/job-runs.rules.ts';
+import { activeCondition } from '../../says/conditions/decide.rules.ts';
 import {
   backupFacts,
   databaseFacts,
@@ -13,10 +14,9 @@ import {
   recordFigures,
   storageFacts,
   writeFacts,
-} from '../../domain/conditions/facts.ts';
-import { jobRuns } from '../../domain/schedule/job-runs.ts';
-import { optionalPaths } from '../../domain/schedule/offer.ts';
-import { signal } from '../../sync/reports/explain.ts';
+} from '../../says/conditions/facts.rules.ts';
+import { signal } from '../../says/explain/explain.ts';
+import { optionalPaths } from '../../schedule/offer.rules.ts';
 import { errorRate, truth } from './checks.ts';
 import { heldClaims } from './reports.ts';
 import { bit, count, instant, maybe, never, text } from './values.ts';

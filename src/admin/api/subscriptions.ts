@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { attempt } from '../../sync/subscriptions/one.ts';
-import { applied as application, comparison } from '../../sync/subscriptions/work.ts';
+import { attempt } from '../../push/subscription.ask.ts';
+import { applied as application, comparison } from '../../push/subscriptions.ts';
 import { count, flag, loose, maybe, never, numeral, text } from './values.ts';
 
 const named = z.string('the id of a declaration or of one of its parts').max(120, 'an id of at most 120 characters');

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { isDate } from '../../domain/time/venue.ts';
+import { isDate } from '../../kernel/time/venue.ts';
 
-export { bit, count, date, instant, maybe, never, text } from '../../domain/values/answer-values.ts';
+export { bit, count, date, instant, maybe, never, text } from '../../kernel/values/answer-values.ts';
 
 /*
  * The kinds of value in requests. The message of a request's value says what was expected ("a product id").

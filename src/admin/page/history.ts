@@ -1,11 +1,17 @@
-import { ageCode, ageLabel } from '../../domain/conditions/ages.ts';
-import type { Severity } from '../../domain/conditions/condition.ts';
-import { grouped, type ShownSpan, type ShownWithin, shownWithin, wholeOf } from '../../domain/conditions/history.ts';
-import { promiseTable } from '../../domain/conditions/promises.ts';
-import { type ConditionCode, conditionCodes, conditionTable, isCondition } from '../../domain/conditions/table.ts';
-import { ago, dayText, duration, minuteText, number, short } from '../../format.ts';
-import type { Freshness } from '../../mirror/status/status.ts';
-import { listing } from '../../section.ts';
+import { ago, dayText, duration, minuteText, number, short } from '../../kernel/format.ts';
+import { listing } from '../../kernel/section.ts';
+import { ageCode, ageLabel } from '../../says/conditions/ages.rules.ts';
+import type { Severity } from '../../says/conditions/condition.rules.ts';
+import {
+  grouped,
+  type ShownSpan,
+  type ShownWithin,
+  shownWithin,
+  wholeOf,
+} from '../../says/conditions/history.rules.ts';
+import { promiseTable } from '../../says/conditions/promises.rules.ts';
+import { type ConditionCode, conditionCodes, conditionTable, isCondition } from '../../says/conditions/table.rules.ts';
+import type { Freshness } from '../../says/status/status.store.ts';
 import { foldedPart, type Html, html } from './html.ts';
 import { type ConditionMemory, memoryMs } from './memory.ts';
 

@@ -1,8 +1,8 @@
-import type { ConditionPeriod } from '../../inbox/conditions.ts';
-import type { ListedDelivery } from '../../inbox/delivery.ts';
-import type { FeedChange } from '../../mirror/changes/changes.ts';
-import type { ResyncState } from '../../mirror/schedule/jobs.ts';
-import type { RecordSelection } from '../../mirror/schedule/record-reads.ts';
+import type { FeedChange } from '../../feed/changes.store.ts';
+import type { ConditionPeriod } from '../../receiver/conditions.store.ts';
+import type { ListedDelivery } from '../../receiver/delivery.ts';
+import type { RecordSelection } from '../../schedule/record-reads.store.ts';
+import type { ResyncState } from '../../schedule/resyncs.store.ts';
 
 /** The data that the page shows in addition to the status: past events, and work in progress. */
 export interface PageMemory {

@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import type { ActiveCondition } from '../../domain/conditions/decide.ts';
-import type { JobRuns } from '../../domain/schedule/job-runs.ts';
-import { fewestAudits, outdatedText } from '../../domain/truth/estimate.ts';
-import { ago, counted, duration, number, remaining, resourceLabel } from '../../format.ts';
-import { type Listing, listing, type Section } from '../../section.ts';
-import type { DaemonStatus } from '../../status/daemon-status.ts';
+import type { JobRuns } from '../../daemon/job-runs.rules.ts';
+import { ago, counted, duration, number, remaining, resourceLabel } from '../../kernel/format.ts';
+import { type Listing, listing, type Section } from '../../kernel/section.ts';
+import type { ActiveCondition } from '../../says/conditions/decide.rules.ts';
+import type { DaemonStatus } from '../../says/status/daemon-status.ts';
 import {
   changesText,
   earlierText,
@@ -13,7 +12,7 @@ import {
   serviceText,
   statusSections,
   targetsTable,
-} from '../../status/sections.ts';
+} from '../../says/status/sections.ts';
 import {
   acknowledgement,
   asOfText,
@@ -23,7 +22,8 @@ import {
   problemOf,
   type StatusVerdict,
   verdictOf,
-} from '../../status/verdict.ts';
+} from '../../says/status/verdict.ts';
+import { fewestAudits, outdatedText } from '../../trust/error-estimate.rules.ts';
 import { framed, sendPage } from './document.ts';
 import { historyPart } from './history.ts';
 import { foldedPart, type Html, html, listPart, sectionPart } from './html.ts';

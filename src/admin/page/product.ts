@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { imageLimitMs } from '../../domain/catalogue/image.ts';
-import { moneyText } from '../../domain/values/money.ts';
-import { ago, counted, duration, number, short } from '../../format.ts';
-import type { ShownDay, ShownImage } from '../../mirror/catalogue/product-reads.ts';
-import type { FeedChange } from '../../mirror/changes/changes.ts';
-import { listing, marked, type Words } from '../../section.ts';
-import type { Explanation } from '../../sync/reports/explain.ts';
-import { explainedFacts, explainedSections, titleOf } from '../../sync/reports/explain-text.ts';
+import { imageLimitMs } from '../../catalogue/image.rules.ts';
+import type { ShownDay, ShownImage } from '../../catalogue/product-reads.store.ts';
+import type { FeedChange } from '../../feed/changes.store.ts';
+import { ago, counted, duration, number, short } from '../../kernel/format.ts';
+import { listing, marked, type Words } from '../../kernel/section.ts';
+import { moneyText } from '../../kernel/values/money.ts';
+import type { Explanation } from '../../says/explain/explain.ts';
+import { explainedFacts, explainedSections, titleOf } from '../../says/explain/explain-text.ts';
 import type { Answer } from '../api.ts';
 import { framed, sendPage } from './document.ts';
 

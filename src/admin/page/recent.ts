@@ -1,10 +1,10 @@
-import type { ChangeKind } from '../../domain/changes/change.ts';
-import { isMembers } from '../../domain/values/exact-json.ts';
-import { moneyText } from '../../domain/values/money.ts';
-import { ago, number, short } from '../../format.ts';
-import type { ListedDelivery } from '../../inbox/delivery.ts';
-import type { FeedChange } from '../../mirror/changes/changes.ts';
-import { listing, marked, type Words } from '../../section.ts';
+import type { ChangeKind } from '../../feed/change.rules.ts';
+import type { FeedChange } from '../../feed/changes.store.ts';
+import { ago, number, short } from '../../kernel/format.ts';
+import { listing, marked, type Words } from '../../kernel/section.ts';
+import { isMembers } from '../../kernel/values/exact-json.ts';
+import { moneyText } from '../../kernel/values/money.ts';
+import type { ListedDelivery } from '../../receiver/delivery.ts';
 import { type Html, html, listPart } from './html.ts';
 import type { TitledChange } from './memory.ts';
 

@@ -1,9 +1,9 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
-import { counted, remaining } from '../../format.ts';
-import { listing } from '../../section.ts';
-import { type ResyncCost, type ResyncRequest, resyncResources } from '../../sync/records/resync.ts';
+import { type ResyncCost, type ResyncRequest, resyncResources } from '../../cycle/resync.ts';
+import { counted, remaining } from '../../kernel/format.ts';
+import { listing } from '../../kernel/section.ts';
+import { type ResyncResource, resyncHelp } from '../../schedule/resources.rules.ts';
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';
 import { framed, sendPage } from './document.ts';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { Command } from 'commander';
-import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
-import { CataloguedError, exitCodes } from '../../errors.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 import { productId } from '../options.ts';
 import { configurationFor } from '../setup.ts';
 import type { Io } from '../terminal/io.ts';

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { instant, systemClock } from '../../clock.ts';
-import type { Config } from '../../config/load.ts';
-import { imageLimitMs } from '../../domain/catalogue/image.ts';
+import { imageLimitMs } from '../../catalogue/image.rules.ts';
 import {
   type Breach,
   breachesOf,
@@ -12,8 +10,10 @@ import {
   shownAfterChange,
   type Takedown,
   takedownsForMs,
-} from '../../domain/catalogue/image-audit.ts';
-import { type ImageFacts, readImageFacts } from '../../mirror/catalogue/image-audit.ts';
+} from '../../catalogue/image-audit.rules.ts';
+import { type ImageFacts, readImageFacts } from '../../catalogue/image-audit.store.ts';
+import type { Config } from '../../config/load.ts';
+import { instant, systemClock } from '../../kernel/clock.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
 
 /**

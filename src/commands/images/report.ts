@@ -1,4 +1,4 @@
-import { counted, duration, minuteText, number, printable } from '../../format.ts';
+import { counted, duration, minuteText, number, printable } from '../../kernel/format.ts';
 import type { Io } from '../terminal/io.ts';
 import { folded, readableWidth, table, widthOf } from '../terminal/table.ts';
 import type { ImageAudit } from './audit.ts';

@@ -1,13 +1,13 @@
-import type { ReportCounts } from '../../domain/checks/error-rate.ts';
-import { fewestSearches } from '../../domain/search/fruitless.ts';
-import { cannotTell, outdatedText } from '../../domain/truth/estimate.ts';
-import { moneyText } from '../../domain/values/money.ts';
-import { countsOf, type TitledMove, type WeekCounts, type WeekReport } from '../../domain/week/report.ts';
-import type { ProductEvent } from '../../domain/week/turnover.ts';
-import type { Week } from '../../domain/week/week.ts';
-import { counted, dayText, minuteText, number, percent } from '../../format.ts';
-import { type Listing, listing, type Section } from '../../section.ts';
-import { uncounted } from '../../status/sections.ts';
+import type { ReportCounts } from '../../desk/error-rate.rules.ts';
+import { counted, dayText, minuteText, number, percent } from '../../kernel/format.ts';
+import { type Listing, listing, type Section } from '../../kernel/section.ts';
+import { moneyText } from '../../kernel/values/money.ts';
+import { uncounted } from '../../says/status/sections.ts';
+import type { ProductEvent } from '../../says/status/turnover.rules.ts';
+import { countsOf, type TitledMove, type WeekCounts, type WeekReport } from '../../says/week/report.rules.ts';
+import type { Week } from '../../says/week/week.rules.ts';
+import { fewestSearches } from '../../storefront/search/fruitless.rules.ts';
+import { cannotTell, outdatedText } from '../../trust/error-estimate.rules.ts';
 import { takedownsText } from '../images/report.ts';
 
 /** Number of rows of a table; the others are in the JSON only. */

@@ -2,19 +2,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
-import { systemClock } from '../../clock.ts';
 import type { LoadedConfig } from '../../config/load.ts';
+import { costOfResync, isCountable, type ResyncCost, type ResyncRequest, resyncResources } from '../../cycle/resync.ts';
 import { policyOf } from '../../daemon/policy.ts';
-import { type ResyncResource, resyncHelp } from '../../domain/schedule/resources.ts';
-import { counted, number, remaining } from '../../format.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { counted, number, remaining } from '../../kernel/format.ts';
 import { openMirrorFacts } from '../../mirror/reading.ts';
-import {
-  costOfResync,
-  isCountable,
-  type ResyncCost,
-  type ResyncRequest,
-  resyncResources,
-} from '../../sync/records/resync.ts';
+import { type ResyncResource, resyncHelp } from '../../schedule/resources.rules.ts';
 import { askQuietDaemon } from '../daemon-or-quiet.ts';
 import { calendarDate, productIds } from '../options.ts';
 import { askDaemon, configurationFor } from '../setup.ts';

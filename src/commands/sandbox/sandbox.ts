@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
-import { systemClock } from '../../clock.ts';
 import { readDocument } from '../../config/document.ts';
 import { parseDuration } from '../../config/units.ts';
-import { CataloguedError, exitCodes } from '../../errors.ts';
-import { counted } from '../../format.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
+import { counted } from '../../kernel/format.ts';
 import { startImageHost } from '../../sandbox/images/image-host.ts';
 import { readRecording } from '../../sandbox/reads/recording.ts';
 import { spoiltKinds } from '../../sandbox/rough/faults.ts';

@@ -5,9 +5,9 @@ import { createInterface } from 'node:readline/promises';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { parseConfig } from '../../config/load.ts';
-import { CataloguedError, type ExitCode, exitCodes } from '../../errors.ts';
+import { CataloguedError, type ExitCode, exitCodes } from '../../kernel/errors.ts';
+import { makeDirectory } from '../../kernel/sqlite/make-directory.ts';
 import { packageRoot } from '../../package.ts';
-import { makeDirectory } from '../../sqlite/make-directory.ts';
 import type { Io } from '../terminal/io.ts';
 import { commandPath, type Installation, type InstalledFile, installedFiles, obstacleAt, placesOf } from './files.ts';
 

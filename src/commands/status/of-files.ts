@@ -1,14 +1,14 @@
-import { backupStatus } from '../../backup/keep.ts';
-import type { Instant } from '../../clock.ts';
 import type { Config } from '../../config/load.ts';
-import { failingOf } from '../../domain/conditions/outcome.ts';
+import { backupStatus } from '../../files/backup/keep.ts';
 import { startRefusal } from '../../files/pair.ts';
+import { snapshotStatus } from '../../files/snapshot/snapshot.ts';
+import type { Instant } from '../../kernel/clock.ts';
+import { isMirrorLocked } from '../../kernel/sqlite/lock.ts';
 import { openMirrorForReading } from '../../mirror/sql/files.ts';
-import { type MirrorStatus, readStatus } from '../../mirror/status/status.ts';
-import { snapshotStatus } from '../../snapshot/snapshot.ts';
-import { isMirrorLocked } from '../../sqlite/lock.ts';
-import type { PrintedStatus } from '../../status/sections.ts';
-import { withConditions } from '../../status/verdict.ts';
+import { failingOf } from '../../says/conditions/outcome.rules.ts';
+import type { PrintedStatus } from '../../says/status/sections.ts';
+import { type MirrorStatus, readStatus } from '../../says/status/status.store.ts';
+import { withConditions } from '../../says/status/verdict.ts';
 
 /** Returns the status in the files, if no daemon answers: none runs, or the one that runs does not answer. */
 export function statusOfFiles(config: Config, daemon: 'none' | 'silent', now: Instant): PrintedStatus {

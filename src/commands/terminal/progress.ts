@@ -1,7 +1,7 @@
-import type { UpgradeProgress, UpgradeWatch } from '../../backup/upgrade.ts';
-import { systemClock } from '../../clock.ts';
 import type { FirstFill } from '../../daemon/daemon.ts';
-import { counted, megabytes, number, remaining } from '../../format.ts';
+import type { UpgradeProgress, UpgradeWatch } from '../../files/backup/upgrade.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { counted, megabytes, number, remaining } from '../../kernel/format.ts';
 import type { Io } from './io.ts';
 
 /** The progress of a long operation. `total` may grow while it runs. */

@@ -1,8 +1,8 @@
-import { agreeMs } from '../../domain/schedule/clock-doubt.ts';
-import type { Inbox } from '../../inbox/inbox.ts';
-import type { Logger } from '../../log.ts';
+import type { Logger } from '../../kernel/log.ts';
 import type { Mirror } from '../../mirror/mirror.ts';
-import { healMirror } from '../../sync/records/heal-instants.ts';
+import type { Inbox } from '../../receiver/inbox.ts';
+import { agreeMs } from '../../schedule/clock-doubt.rules.ts';
+import { healMirror } from '../../schedule/heal-instants.ts';
 import type { Anchor, ClockState, TrustedClock } from './trusted-clock.ts';
 
 export interface ClockWatchOptions {

@@ -1,5 +1,5 @@
-import { type Clock, type Instant, instant } from '../../clock.ts';
-import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../../domain/schedule/clock-doubt.ts';
+import { type Clock, type Instant, instant } from '../../kernel/clock.ts';
+import { agreeMs, isImplausible, judgeJump, judgeStart, quietMs } from '../../schedule/clock-doubt.rules.ts';
 
 /** The instant of the boot, from which the time since boot counts. Later processes of the same boot reuse it. */
 export interface Anchor {

@@ -1,10 +1,10 @@
-import { instant } from '../../clock.ts';
-import type { Tried } from '../../domain/conditions/facts.ts';
-import { unshownOf } from '../../domain/conditions/unshown.ts';
-import { isMute } from '../../domain/push/mute.ts';
 import { ReaderRights } from '../../files/reader-rights.ts';
-import { descriptorLimit, descriptorsNow } from '../../sqlite/descriptors.ts';
-import { whyUnreachable } from '../../upstream/reach.ts';
+import { instant } from '../../kernel/clock.ts';
+import { descriptorLimit, descriptorsNow } from '../../kernel/sqlite/descriptors.ts';
+import { isMute } from '../../push/mute.rules.ts';
+import type { Tried } from '../../says/conditions/facts.rules.ts';
+import { unshownOf } from '../../says/conditions/unshown.rules.ts';
+import { whyUnreachable } from '../../service/unreachable.ts';
 import type { Mirroring } from '../mirroring.ts';
 
 const addressEveryMs = 15 * 60_000;

@@ -1,6 +1,8 @@
-import { type Instant, instant } from '../../clock.ts';
-import { type MissedTarget, missedTargets } from '../../domain/conditions/ages.ts';
-import { minute, type Severity } from '../../domain/conditions/condition.ts';
+import { type Instant, instant } from '../../kernel/clock.ts';
+import { SyncFailed } from '../../kernel/sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../../kernel/sqlite/fault.ts';
+import { type MissedTarget, missedTargets } from '../../says/conditions/ages.rules.ts';
+import { minute, type Severity } from '../../says/conditions/condition.rules.ts';
 import {
   type ActiveCondition,
   conditionsOf,
@@ -8,13 +10,11 @@ import {
   nextShownAt,
   noPeriods,
   type Periods,
-} from '../../domain/conditions/decide.ts';
-import type { ConditionFacts, Watched } from '../../domain/conditions/facts.ts';
-import { type ConditionCode, conditionTable, isCondition } from '../../domain/conditions/table.ts';
-import { watchedNow } from '../../domain/conditions/watched.ts';
-import { SyncFailed } from '../../sqlite/failed-sync.ts';
-import { writeTroubleOf } from '../../sqlite/fault.ts';
-import type { UnjudgedStatus } from '../../status/daemon-status.ts';
+} from '../../says/conditions/decide.rules.ts';
+import type { ConditionFacts, Watched } from '../../says/conditions/facts.rules.ts';
+import { type ConditionCode, conditionTable, isCondition } from '../../says/conditions/table.rules.ts';
+import { watchedNow } from '../../says/conditions/watched.rules.ts';
+import type { UnjudgedStatus } from '../../says/status/daemon-status.ts';
 import type { Mirroring } from '../mirroring.ts';
 import { ConditionTries } from './tries.ts';
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import type { Clock } from '../../clock.ts';
-import { hangingJobs, type WatchedJob } from '../../domain/schedule/hang.ts';
-import type { Logger } from '../../log.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { hangingJobs, type WatchedJob } from '../hang.rules.ts';
 
 /** A message to systemd, in the terms of sd_notify(3). */
 type Message = Readonly<

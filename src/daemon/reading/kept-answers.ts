@@ -1,4 +1,4 @@
-import type { Database } from '../../sqlite/database-file.ts';
+import type { Database } from '../../kernel/sqlite/database-file.ts';
 import type { ReaderCall, Representation } from './representation.ts';
 
 /** The most bytes of answers that are kept. */

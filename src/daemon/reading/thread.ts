@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { CataloguedError, exitCodes } from '../../errors.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 import { ownProgram } from '../../package.ts';
 import type { Found, SearchQuestion } from '../../storefront/reader.ts';
 import type { ReaderCall, Representation } from './representation.ts';

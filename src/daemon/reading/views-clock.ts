@@ -1,4 +1,4 @@
-import type { sqliteLibrary } from '../../sqlite/read-only.ts';
+import type { sqliteLibrary } from '../../kernel/sqlite/read-only.ts';
 import type { BoundValues } from '../../storefront/engine.ts';
 import type { Engine } from '../../storefront/reader.ts';
 

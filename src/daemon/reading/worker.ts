@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../../clock.ts';
-import { sqliteLibrary } from '../../sqlite/read-only.ts';
+import { systemClock } from '../../kernel/clock.ts';
+import { sqliteLibrary } from '../../kernel/sqlite/read-only.ts';
 import { CataloguedError, type Found, openReader, type SearchQuestion } from '../../storefront/reader.ts';
 import { type ReaderCall, type Representation, represent } from './representation.ts';
 import { ViewsClock } from './views-clock.ts';

@@ -1,12 +1,12 @@
-import type { Clock } from '../../clock.ts';
-import { isAway } from '../../database/errors.ts';
+import { isAway } from '../../copies/postgres/errors.ts';
 import type { Writer } from '../../files/writer.ts';
-import type { CallbackAddresses } from '../../inbox/addresses.ts';
-import { InboxFull } from '../../inbox/byte-budget.ts';
-import type { Inbox } from '../../inbox/inbox.ts';
-import type { Logger } from '../../log.ts';
-import { SyncFailed } from '../../sqlite/failed-sync.ts';
-import { writeTroubleOf } from '../../sqlite/fault.ts';
+import type { Clock } from '../../kernel/clock.ts';
+import type { Logger } from '../../kernel/log.ts';
+import { SyncFailed } from '../../kernel/sqlite/failed-sync.ts';
+import { writeTroubleOf } from '../../kernel/sqlite/fault.ts';
+import type { CallbackAddresses } from '../../receiver/addresses.store.ts';
+import { InboxFull } from '../../receiver/byte-budget.store.ts';
+import type { Inbox } from '../../receiver/inbox.ts';
 import type { Sharing } from './sharing.ts';
 
 export interface CopyingOptions {

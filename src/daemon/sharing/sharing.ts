@@ -1,11 +1,11 @@
 import type { Config, LoadedConfig } from '../../config/load.ts';
-import type { SharedDeliveries } from '../../database/deliveries.ts';
-import type { Leadership } from '../../database/lease.ts';
-import type { PublishedState } from '../../database/schema.ts';
-import { CataloguedError, exitCodes } from '../../errors.ts';
-import type { Received } from '../../inbox/delivery.ts';
-import type { Desk } from '../../inbox/desk.ts';
-import type { Logger } from '../../log.ts';
+import type { SharedDeliveries } from '../../copies/postgres/deliveries.ts';
+import type { Leadership } from '../../copies/postgres/lease.ts';
+import type { PublishedState } from '../../copies/postgres/schema.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
+import type { Logger } from '../../kernel/log.ts';
+import type { Received } from '../../receiver/delivery.ts';
+import type { Desk } from '../../receiver/desk.ts';
 
 /** The resources that the leader of several instances shares with those that stand by. */
 export interface Sharing {

@@ -64,7 +64,7 @@ export const changes = table(
       'Of a product_changed, checkout_changed, variants_changed or tags_changed.',
     ),
     date: date({ null: 'it is of no date' }, 'The date that it is about.'),
-    detail: json({}, 'What was and what is (src/domain/changes/change.ts).'),
+    detail: json({}, 'What was and what is (src/feed/change.rules.ts).'),
   },
 );
 

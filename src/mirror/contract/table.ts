@@ -1,4 +1,4 @@
-import type { Instant } from '../../clock.ts';
+import type { Instant } from '../../kernel/clock.ts';
 
 /*
  * Declares a table of the contract: its name, its key, and each column once. schema/contract.json, the models in schema/models,

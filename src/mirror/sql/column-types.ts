@@ -1,14 +1,14 @@
-import type { Instant } from '../../clock.ts';
-import type { ImageSize, ImageType } from '../../domain/catalogue/image.ts';
-import type { ChangeKind } from '../../domain/changes/change.ts';
-import type { OperationKind } from '../../domain/conditions/outcome.ts';
-import type { Subject } from '../../domain/evidence/claims.ts';
-import type { Hold } from '../../domain/evidence/hold.ts';
-import type { ChangeType, SubscriptionType } from '../../domain/push/subscription.ts';
-import type { DueReason } from '../../domain/schedule/record.ts';
-import type { Resource } from '../../domain/schedule/resources.ts';
-import type { SiblingSubject } from '../../domain/schedule/siblings.ts';
-import type { SignalTier } from '../../domain/schedule/signal.ts';
+import type { ImageSize, ImageType } from '../../catalogue/image.rules.ts';
+import type { ChangeKind } from '../../feed/change.rules.ts';
+import type { Instant } from '../../kernel/clock.ts';
+import type { ChangeType, SubscriptionType } from '../../push/subscription.rules.ts';
+import type { OperationKind } from '../../says/conditions/outcome.rules.ts';
+import type { DueReason } from '../../schedule/record.rules.ts';
+import type { Resource } from '../../schedule/resources.rules.ts';
+import type { SiblingSubject } from '../../schedule/siblings.rules.ts';
+import type { SignalTier } from '../../schedule/signal.rules.ts';
+import type { Subject } from '../../trust/claims.rules.ts';
+import type { Hold } from '../../trust/hold.rules.ts';
 
 /**
  * Types of columns that their schema lacks, by the name of a column or of one in a table. `tables.ts` takes the others from

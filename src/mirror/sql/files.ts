@@ -1,5 +1,4 @@
-import { CataloguedError, exitCodes } from '../../errors.ts';
-import { packageRoot } from '../../package.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 import {
   type Database,
   type FileKind,
@@ -7,10 +6,11 @@ import {
   schemaVersion,
   waitForLocks,
   walSizeOf,
-} from '../../sqlite/database-file.ts';
-import { writeTroubleOf } from '../../sqlite/fault.ts';
-import { withinQuota } from '../../sqlite/quota.ts';
-import type { ViewColumns } from '../../sqlite/view-columns.ts';
+} from '../../kernel/sqlite/database-file.ts';
+import { writeTroubleOf } from '../../kernel/sqlite/fault.ts';
+import { withinQuota } from '../../kernel/sqlite/quota.ts';
+import type { ViewColumns } from '../../kernel/sqlite/view-columns.ts';
+import { packageRoot } from '../../package.ts';
 import { contract } from '../contract/contract.ts';
 import { searchTables } from '../contract/search.ts';
 

@@ -1,6 +1,6 @@
-import { type Instant, instant } from '../../clock.ts';
-import type { UntieredResource } from '../../domain/schedule/resources.ts';
-import type { InstantRule } from '../../sqlite/instants.ts';
+import { type Instant, instant } from '../../kernel/clock.ts';
+import type { InstantRule } from '../../kernel/sqlite/instants.ts';
+import type { UntieredResource } from '../../schedule/resources.rules.ts';
 import type { Tables } from './tables.ts';
 
 type InstantColumn<Table> = {

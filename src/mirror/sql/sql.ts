@@ -1,4 +1,11 @@
-import { type Bound, type Compilable, pick, queryBuilder, sql, type WithDefaults } from '../../sqlite/statements.ts';
+import {
+  type Bound,
+  type Compilable,
+  pick,
+  queryBuilder,
+  sql,
+  type WithDefaults,
+} from '../../kernel/sqlite/statements.ts';
 import type { contract } from '../contract/contract.ts';
 import type { searchTables } from '../contract/search.ts';
 import type { DaemonRow } from '../contract/table.ts';

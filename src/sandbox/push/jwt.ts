@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
-import { CataloguedError, exitCodes } from '../../errors.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 
 /*
  * Signed bodies in the service's format: a compact JWT, RS256, whose payload is the object itself.

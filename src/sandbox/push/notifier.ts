@@ -1,4 +1,4 @@
-import { type Clock, minuteMs } from '../../clock.ts';
+import { type Clock, minuteMs } from '../../kernel/clock.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';
 import type { ProductChange, SandboxChangeType } from '../world/mutations.ts';
 import { delivery, type Post, postJson, type SendOutcome } from './delivery.ts';

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { SandboxAnswer } from '../reads/answer.ts';
 import { error } from '../reads/routes.ts';
 import { type Opened, openCompact } from './jwt.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Clock, dayMs } from '../../clock.ts';
-import { CataloguedError, exitCodes } from '../../errors.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 import type { CatalogueEntry } from '../world/catalogue.ts';
 import { recorded } from '../world/catalogue-file.ts';
 import type { SandboxAnswer } from './answer.ts';

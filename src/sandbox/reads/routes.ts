@@ -1,4 +1,4 @@
-import { dayMs } from '../../clock.ts';
+import { dayMs } from '../../kernel/clock.ts';
 import { type Cut, cut, datesAsked, inOrder, inWalk, withCounters, withCounts, withMembers } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';
 import {

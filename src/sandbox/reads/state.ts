@@ -1,4 +1,4 @@
-import { dayMs } from '../../clock.ts';
+import { dayMs } from '../../kernel/clock.ts';
 import type { HostileValues } from '../rough/product.ts';
 import { countsDifferBy } from '../rough/reads.ts';
 import type { Roughness } from '../rough/roughness.ts';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import { pick, roll, sequence } from '../random.ts';
 import { type LieKind, lied, lieKinds, spellingNames } from './lies.ts';
 import { type FaultTerms, oneOf, refuseSettings, terms } from './settings.ts';

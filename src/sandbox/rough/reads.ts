@@ -1,4 +1,4 @@
-import { dayMs } from '../../clock.ts';
+import { dayMs } from '../../kernel/clock.ts';
 import { roll } from '../random.ts';
 import type { CalendarDay } from '../world/calendar.ts';
 import type { SandboxProduct } from '../world/catalogue.ts';

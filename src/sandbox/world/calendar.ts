@@ -1,4 +1,4 @@
-import { dayMs } from '../../clock.ts';
+import { dayMs } from '../../kernel/clock.ts';
 import { roll } from '../random.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import { convert } from './money.ts';

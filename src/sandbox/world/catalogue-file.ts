@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { CataloguedError, exitCodes } from '../../errors.ts';
+import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 import type { CatalogueEntry } from './catalogue.ts';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { type Clock, dayMs } from '../../clock.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
 import { roll } from '../random.ts';
 
 /**

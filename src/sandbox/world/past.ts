@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../kernel/clock.ts';
 import type { SandboxProduct } from './catalogue.ts';
 
 /** The states of products before their changes, for as long as a cache may still show them. */

@@ -1,4 +1,4 @@
-import { type Clock, dayMs } from '../../clock.ts';
+import { type Clock, dayMs } from '../../kernel/clock.ts';
 import { type CalendarDay, type CalendarState, calendarDay } from './calendar.ts';
 import type { SandboxProduct } from './catalogue.ts';
 import type { CalendarChanges } from './changes.ts';

@@ -1,4 +1,4 @@
-import { abbreviationMark, placeMark } from '../../domain/search/marks.ts';
+import { abbreviationMark, placeMark } from './marks.rules.ts';
 
 /**
  * Reads what was typed, as the beginning of a statement (`WITH RECURSIVE …`): letters are folded, words looked up in

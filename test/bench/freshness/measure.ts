@@ -1,13 +1,13 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { faded } from '../../../src/domain/catalogue/category.ts';
+import { faded } from '../../../src/catalogue/category.rules.ts';
+import { sequence } from '../../../src/sandbox/random.ts';
 import {
   addInterest,
   interestIn,
   mostInterest,
   noInterest,
   viewsOfTicket,
-} from '../../../src/domain/schedule/interest.ts';
-import { sequence } from '../../../src/sandbox/random.ts';
+} from '../../../src/schedule/interest.rules.ts';
 import { type Course, coursesOf, firstChange, type Scenario } from './courses.ts';
 import { adaptiveScheduler, bound, fixedScheduler, oracleScheduler, type Scheduler, type Weigh } from './schedulers.ts';
 

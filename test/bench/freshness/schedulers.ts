@@ -1,6 +1,12 @@
-import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../../src/domain/schedule/price.ts';
-import { dueByWorth } from '../../../src/domain/schedule/record.ts';
-import { afterVisit, priorVolatility, type Volatility } from '../../../src/domain/schedule/volatility.ts';
+import {
+  addDemand,
+  clearingPrice,
+  noDemand,
+  noExtraCalls,
+  pricesAround,
+} from '../../../src/schedule/call-price.rules.ts';
+import { dueByWorth } from '../../../src/schedule/record.rules.ts';
+import { afterVisit, priorVolatility, type Volatility } from '../../../src/schedule/volatility.rules.ts';
 import type { Course } from './courses.ts';
 
 /** The near tier is never older than this, and nothing is read again earlier than the floor; hours. */

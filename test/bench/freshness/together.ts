@@ -1,10 +1,16 @@
-import { instant } from '../../../src/clock.ts';
-import { addDemand, clearingPrice, noDemand, noExtraCalls, pricesAround } from '../../../src/domain/schedule/price.ts';
-import { dueByWorth, isStillWorth } from '../../../src/domain/schedule/record.ts';
-import { priorSiblings, type SiblingKind, Siblings, siblingKinds } from '../../../src/domain/schedule/siblings.ts';
-import { afterVisitSignalled, either, priorSignal, type SignalBelief } from '../../../src/domain/schedule/signal.ts';
-import { priorVolatility, stillTrue, type Volatility } from '../../../src/domain/schedule/volatility.ts';
+import { instant } from '../../../src/kernel/clock.ts';
 import { sequence } from '../../../src/sandbox/random.ts';
+import {
+  addDemand,
+  clearingPrice,
+  noDemand,
+  noExtraCalls,
+  pricesAround,
+} from '../../../src/schedule/call-price.rules.ts';
+import { dueByWorth, isStillWorth } from '../../../src/schedule/record.rules.ts';
+import { priorSiblings, type SiblingKind, Siblings, siblingKinds } from '../../../src/schedule/siblings.rules.ts';
+import { afterVisitSignalled, either, priorSignal, type SignalBelief } from '../../../src/schedule/signal.rules.ts';
+import { priorVolatility, stillTrue, type Volatility } from '../../../src/schedule/volatility.rules.ts';
 import { type Course, coursesOf } from './courses.ts';
 import { learning } from './measure.ts';
 import { bound, floor, hourMs, knownIntervals, type Weigh } from './schedulers.ts';

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/kernel/clock.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
 

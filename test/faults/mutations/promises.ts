@@ -26,7 +26,7 @@ interface Kept {
 
 const kept: Readonly<Record<string, Kept>> = {
   'After a fill the mirror equals the service': {
-    tests: ['upstream/decode', 'sync/fill', 'sync/editions'],
+    tests: ['service/decode', 'cycle/fill', 'catalogue/editions'],
     lines: {
       said: { "large_url: 'large'": "large_url: 'medium'" },
       coveredTo: { 'if (covers_to == null) return to;': 'if (covers_to == null) return addDays(to, -1);' },
@@ -34,7 +34,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A kill at any moment': {
-    tests: ['sync/resync', 'commands/kill', 'commands/resync'],
+    tests: ['cycle/resync', 'commands/kill', 'commands/resync'],
     lines: {
       ResyncTable: { ".where('j.finished_at', 'is', null)": ".where('j.finished_at', 'is not', null)" },
       JobTies: {
@@ -44,7 +44,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'If the service answers for other dates': {
-    tests: ['domain/answered-span', 'domain/answer-lengths', 'sync/other-dates'],
+    tests: ['dates/answered-span.rules', 'dates/answer-lengths.rules', 'dates/other-dates'],
     lines: {
       answeredSpan: { 'return days.size === 0 ? null : inCommon(all, named);': 'return all;' },
       namesOtherDates: { 'named.to > asked.to': 'named.to > addDays(asked.to, 400)' },
@@ -55,7 +55,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Dates that contradict their product': {
-    tests: ['sync/off-sale-answers'],
+    tests: ['dates/off-sale-answers'],
     lines: {
       judgeOffSale: {
         "return product.sellable ? 'contradicted' : 'undecided';":
@@ -66,7 +66,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No view sells a time that has begun': {
-    tests: ['domain/venue', 'domain/passed-times', 'mirror/passed-times'],
+    tests: ['kernel/venue', 'dates/passed-times.rules', 'dates/passed-times.store'],
     lines: {
       hasPassed: { 'time <= minute': 'time < minute' },
       venueToday: {
@@ -85,7 +85,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'An unusable answer changes no cell': {
-    tests: ['sync/failed-reads', 'upstream/decode', 'upstream/http'],
+    tests: ['cycle/failed-reads', 'service/decode', 'service/http'],
     lines: {
       decodeProductDetail: { 'if (entry.product_id !== product_id)': 'if (entry.product_id !== entry.product_id)' },
       read: { 'if (!isUtf8(body))': 'if (body.length < 0)' },
@@ -95,7 +95,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A list that is shorter than its count': {
-    tests: ['sync/short-lists'],
+    tests: ['trust/short-lists'],
     lines: {
       metAll: { 'return met + unusable >= (counted ?? 0);': 'return met + unusable >= 0 * (counted ?? 0);' },
       isSettled: { 'lists >= listsAgreeing': 'lists >= 1' },
@@ -103,7 +103,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'The catalogue is never emptied by a bad list': {
-    tests: ['domain/absence', 'sync/absence', 'sync/rough-lists', 'mirror/absence-worlds'],
+    tests: ['trust/absence.rules', 'trust/absence', 'catalogue/rough-lists', 'trust/absence-worlds.store'],
     lines: {
       withdrawal: { "if (answer === 'gone' && missing_walks >= listsWithout) return": "if (answer === 'gone') return" },
       answerSince: {
@@ -117,7 +117,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'What most answers take away at once': {
-    tests: ['domain/evidence/claims', 'domain/conditions', 'sync/held', 'sync/absence', 'worlds/lies'],
+    tests: ['trust/claims.rules', 'says/conditions/conditions.rules', 'trust/held', 'trust/absence', 'worlds/lies'],
     lines: {
       judgeClaim: {
         "if (standing === 'held') return { kind: 'keep', because: 'held' };": '',
@@ -131,7 +131,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Images that all vanish at once': {
-    tests: ['sync/lists', 'sync/images'],
+    tests: ['catalogue/lists', 'catalogue/images'],
     lines: {
       holdVanishedImages: {
         'if (some || entries.length < massLoss) return entries;': 'if (some || entries.length > 0) return entries;',
@@ -142,7 +142,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Nothing calls an endpoint that told us to wait': {
-    tests: ['domain/budget', 'domain/rests', 'domain/rates', 'upstream/limiter'],
+    tests: ['service/budget.rules', 'service/rests.rules', 'service/rates.rules', 'service/limiter'],
     lines: {
       asked: {
         'return Math.max(Math.min(wait, longestWaitMs), 1000 / rate);':
@@ -164,7 +164,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No image is shown 14 days after': {
-    tests: ['sync/images', 'mirror/images', 'storefronts/images', 'mirror/views'],
+    tests: ['catalogue/images', 'catalogue/images.store', 'storefronts/images', 'mirror/views'],
     lines: {
       imageLimitMs: { 'export const imageLimitMs = 14 * 24': 'export const imageLimitMs = 15 * 24' },
       mayShow: {
@@ -178,7 +178,13 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Expired images stay hidden with the daemon down': {
-    tests: ['mirror/places', 'mirror/images', 'mirror/views', 'storefronts/images', 'storefronts/readers'],
+    tests: [
+      'storefront/places.store',
+      'catalogue/images.store',
+      'mirror/views',
+      'storefronts/images',
+      'storefronts/readers',
+    ],
     lines: {
       'schema/mirror/views.sql': {
         '  AND unixepoch()*1000 + 999 < images_verified_at + 1209600000;\n\nCREATE VIEW experience_images':
@@ -201,7 +207,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No image file is partial': {
-    tests: ['upstream/image-host', 'domain/public-address', 'sync/image-files', 'upstream/pictures'],
+    tests: ['service/image-host', 'push/public-address.rules', 'catalogue/image-files', 'service/pictures'],
     lines: {
       publicOnly: { 'if (inside || first === undefined)': 'if (first === undefined)' },
       'ImageInspection.result': {
@@ -213,7 +219,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Credits are stored as they are sent': {
-    tests: ['upstream/decode', 'mirror/images', 'mirror/changes', 'sync/images', 'storefronts/images'],
+    tests: ['service/decode', 'catalogue/images.store', 'feed/changes', 'catalogue/images', 'storefronts/images'],
     lines: {
       'ImageTable.replace': {
         'else if (row.credit !== credit && !hidden)': 'else if (row.credit !== credit && hidden)',
@@ -224,7 +230,14 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Four readers in PHP, Python and Node': {
-    tests: ['mirror/statements', 'storage', 'mirror/opening', 'mirror/next-version', 'mirror/views', 'backup/upgrade'],
+    tests: [
+      'mirror/statements',
+      'files/storage',
+      'mirror/opening',
+      'mirror/next-version',
+      'mirror/views',
+      'files/backup/upgrade',
+    ],
     lines: {
       writesTo: {
         "if (depth === 0 && !db.inTransaction) throw new Error('a write outside a transaction');": '',
@@ -239,7 +252,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'PHP, Python, the sqlite3 shell and Node read the same rows': {
-    tests: ['mirror/views', 'contract/binding', 'storefronts/readers', 'storefront/reader'],
+    tests: ['mirror/views', 'mirror/contract/binding', 'storefronts/readers', 'storefront/reader'],
     lines: {
       'schema/mirror/views.sql': {
         "CAST(CASE WHEN shut THEN 'not_on_sale' ELSE state END AS TEXT) AS state":
@@ -267,7 +280,13 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Search finds the texts of visible products': {
-    tests: ['domain/search', 'storefront/exact', 'storefront/search', 'storefront/words', 'storefront/places'],
+    tests: [
+      'storefront/search.rules',
+      'storefront/exact',
+      'storefront/search',
+      'storefront/words',
+      'storefront/places',
+    ],
     lines: {
       filterSql: { 'form.sellable && ': 'false && ' },
       halfWidth: { '/ Math.cos(latitude * radians)) / radians + 1e-9': ') / radians + 1e-9' },
@@ -290,7 +309,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Every job of the daemon runs when it should': {
-    tests: ['schedule', 'jobs'],
+    tests: ['daemon/schedule', 'daemon/jobs'],
     lines: {
       tickAfter: { '(Math.floor(from / job.every) + 1) * job.every': '(Math.floor(from / job.every) + 2) * job.every' },
       firstTick: { 'if (job.at_start === true) return now;': '' },
@@ -298,7 +317,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Both files are checked in full once a day': {
-    tests: ['domain/wall-clock', 'schedule', 'file-watch'],
+    tests: ['kernel/wall-clock', 'daemon/schedule', 'files/file-watch'],
     lines: {
       firstInstant: {
         'return Math.min(regular, Math.max(soonest, missed + (next(missed) - missed) / 2));': 'return regular;',
@@ -308,7 +327,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A late answer never overwrites a newer one': {
-    tests: ['mirror/availability', 'mirror/instants', 'sync/wrong-clock', 'sync/apply'],
+    tests: ['dates/availability.store', 'mirror/instants', 'cycle/wrong-clock', 'push/apply'],
     lines: {
       mayReplace: {
         'return stored_at === null || sent_at >= stored_at || stored_at - sent_at > longestReadMs;':
@@ -319,14 +338,14 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'The daemon never starts on a file': {
-    tests: ['commands/bad-input', 'commands/lost-files', 'file-watch'],
+    tests: ['commands/bad-input', 'commands/lost-files', 'files/file-watch'],
     lines: {
       conditionOf: { 'if (version > newest)': 'if (version < 0)', 'if (id !== kind.application_id)': 'if (id === 1)' },
       held: { "lock.exec('BEGIN EXCLUSIVE');": "lock.exec('BEGIN');" },
     },
   },
   'A lost or damaged file is noticed': {
-    tests: ['commands/lost-files', 'file-watch', 'commands/bad-input', 'mirror/feed-id'],
+    tests: ['commands/lost-files', 'files/file-watch', 'commands/bad-input', 'feed/feed-id'],
     lines: {
       troubleOf: {
         "return paired === false && expects !== 'any' ? 'foreign-pair' : null;":
@@ -338,7 +357,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No number of the change feed is used twice': {
-    tests: ['mirror/feed-id', 'mirror/change-feed', 'mirror/changes'],
+    tests: ['feed/feed-id', 'feed/change-feed', 'feed/changes'],
     lines: {
       judgeFeed: {
         'const above = ceiling > newest ? ceiling : null;': 'const above = ceiling > newest ? newest : null;',
@@ -348,7 +367,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Every freshness target is met': {
-    tests: ['domain/cadence', 'domain/plan', 'sync/settle'],
+    tests: ['schedule/cadence.rules', 'schedule/plan.rules', 'schedule/settle'],
     lines: {
       dueByCadence: { 'end - Math.min(beyond, cadence * pullBack)': 'end + Math.min(beyond, cadence * pullBack)' },
       dueAfterNewCadence: { 'return due.at >= now ? due :': 'return due.at >= 0 * now ? due :' },
@@ -356,7 +375,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Nothing that is still offered is withdrawn': {
-    tests: ['domain/absence', 'sync/absence', 'mirror/absence-worlds'],
+    tests: ['trust/absence.rules', 'trust/absence', 'trust/absence-worlds.store'],
     lines: {
       isThere: { "answerSince(facts) === 'there'": "answerSince(facts) === 'gone'" },
       mustBeAsked: { "return (answer === null || answer === 'there') &&": "return answer === 'there' &&" },
@@ -364,7 +383,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Each lane gets its reserved share': {
-    tests: ['upstream/limiter', 'domain/budget'],
+    tests: ['service/limiter', 'service/budget.rules'],
     lines: {
       afterTurn: {
         'Math.min(mostOwed, credit[lane] + shares[lane])': 'Math.min(mostOwed, credit[lane])',
@@ -376,7 +395,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Old and new values in the change feed': {
-    tests: ['feed-and-views', 'mirror/changes', 'mirror/availability'],
+    tests: ['feed/feed-and-views', 'feed/changes', 'dates/availability.store'],
     lines: {
       dayChange: {
         "return isAvailable && was.lowest_price !== is.lowest_price ? 'price_changed' : null;":
@@ -388,7 +407,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'The change feed has no gaps': {
-    tests: ['mirror/changes', 'mirror/change-feed'],
+    tests: ['feed/changes', 'feed/change-feed'],
     lines: {
       ChangeTable: {
         'if (isNewer(kind) && !this.tellsFirstReads()) return;': '',
@@ -399,7 +418,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A follower of the feed gets each change once': {
-    tests: ['admin/change-stream', 'mirror/change-feed'],
+    tests: ['admin/change-stream', 'feed/change-feed'],
     lines: {
       changeStream: {
         'follower.after = next;': '',
@@ -409,7 +428,12 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A client that binds text': {
-    tests: ['contract/binding', 'contract/contract', 'contract/models', 'storefront/documented-binding'],
+    tests: [
+      'mirror/contract/binding',
+      'mirror/contract/contract',
+      'mirror/contract/models',
+      'storefront/documented-binding',
+    ],
     lines: {
       'schema/mirror/views.sql': {
         'AS name,\n  CAST(products AS INTEGER) AS products': 'AS name,\n  products',
@@ -419,7 +443,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'An upgrade loses no row of either file': {
-    tests: ['mirror/next-version', 'mirror/opening', 'backup/upgrade', 'contract/additive'],
+    tests: ['mirror/next-version', 'mirror/opening', 'files/backup/upgrade', 'mirror/contract/additive'],
     lines: {
       migrate: { 'replaceViews(db, views);': 'if (views.length === 0) replaceViews(db, views);' },
       dropViews: { 'if (!names.has(name))': 'if (kept.has(name))' },
@@ -427,7 +451,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Every state of every resource has one action': {
-    tests: ['mirror/policies', 'mirror/views'],
+    tests: ['schedule/policies.store', 'mirror/views'],
     lines: {
       'schema/mirror/views.sql': {
         'CROSS JOIN _price_read r ON': 'LEFT JOIN _price_read r ON',
@@ -438,7 +462,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A published copy is whole under its name': {
-    tests: ['snapshot'],
+    tests: ['files/snapshot'],
     lines: {
       verify: { 'new Database(copy, { fileMustExist: true })': 'new Database(copy)' },
       publishCopy: {
@@ -449,7 +473,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A copy on another host that follows the mirror': {
-    tests: ['follow/follow', 'follow/command'],
+    tests: ['copies/follow/follow', 'copies/follow/command'],
     lines: {
       tableWriter: { 'if (!isPublished(table) ||': 'if (' },
       'DaemonRows.copy': { 'if (!Number.isSafeInteger(published_at)) throw notOurs(this.#from);': '' },
@@ -461,7 +485,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'PostgreSQL shows what the mirror shows': {
-    tests: ['database/publication', 'database/states', 'database/beside-readers'],
+    tests: ['copies/postgres/publication', 'copies/postgres/states', 'copies/postgres/beside-readers'],
     lines: {
       'Publication.#putPages': {
         'if (table.gone.length > 0) rows += await dropRows(': 'if (table.gone.length > 9) rows += await dropRows(',
@@ -476,7 +500,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Of several instances one calls the service': {
-    tests: ['domain/lease', 'database/lease', 'upstream/limiter'],
+    tests: ['copies/lease.rules', 'copies/postgres/lease', 'service/limiter'],
     lines: {
       trustedUntil: { 'return attempt_at + lease - margin;': 'return attempt_at + 9 * lease - margin;' },
       claimableIn: {
@@ -487,7 +511,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A backup is whole or absent': {
-    tests: ['backup/harmed', 'backup/backup', 'backup/trouble'],
+    tests: ['files/backup/harmed', 'files/backup/backup', 'files/backup/trouble'],
     lines: {
       failureOf: {
         "if (isWithoutRoom(error) || (error instanceof CataloguedError && error.code === 'backup-space')) throw error;":
@@ -500,7 +524,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A clock that jumps either way': {
-    tests: ['domain/backoff', 'sync/clock', 'schedule', 'sync/resync', 'sync/failed-reads'],
+    tests: ['service/backoff.rules', 'cycle/clock', 'daemon/schedule', 'cycle/resync', 'cycle/failed-reads'],
     lines: {
       recordFailure: {
         'const failures = record.failures + 1;': 'const failures = 1;',
@@ -519,7 +543,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Two minutes after a wrong wall clock': {
-    tests: ['domain/wall-clock', 'trusted-clock', 'sync/wrong-clock'],
+    tests: ['kernel/wall-clock', 'daemon/trusted-clock', 'cycle/wrong-clock'],
     lines: {
       judgeJump: { "if (agree(service, boot)) return { believe: 'boot', reason: 'wall-is-wrong' };": '' },
       isImplausible: { 'wall > last + longestDowntimeMs': 'wall > last + 9e15 * longestDowntimeMs' },
@@ -527,7 +551,14 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No notification that was answered with 200 is lost': {
-    tests: ['inbox/receiver', 'inbox/storing', 'inbox/deliveries', 'mirror/views', 'sync/apply', 'sync/notified'],
+    tests: [
+      'receiver/receiver',
+      'receiver/storing',
+      'receiver/deliveries',
+      'mirror/views',
+      'push/apply',
+      'push/notified',
+    ],
     lines: {
       Receiver: { 'await desk.keep({ received_at': 'void desk.keep({ received_at' },
       InboxDesk: { 'store(group);': 'store(group.slice(1));' },
@@ -540,7 +571,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'When any single write or fsync fails': {
-    tests: ['inbox/storing', 'group-commit', 'snapshot', 'inbox/deliveries', 'fault'],
+    tests: ['receiver/storing', 'kernel/group-commit', 'files/snapshot', 'receiver/deliveries', 'kernel/fault'],
     lines: {
       Deliveries: { 'if (cause instanceof SyncFailed) this.#broken = cause;': '' },
       'GroupCommit.#failed': { 'if (isNew) for (const { late } of group) late?.();': '' },
@@ -548,7 +579,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A full disk, or another program': {
-    tests: ['storage', 'sync/foreign-lock', 'main', 'fault'],
+    tests: ['files/storage', 'cycle/foreign-lock', 'commands/main', 'kernel/fault'],
     lines: {
       'Writer.#isOver': { 'if (this.#isStopped) break;': 'break;' },
       'Writer.#recover': {
@@ -561,7 +592,13 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   '200 only after the delivery is on disk': {
-    tests: ['inbox/storing', 'inbox/receiver', 'inbox/hardness', 'inbox/deliveries', 'inbox/failed-start'],
+    tests: [
+      'receiver/storing',
+      'receiver/receiver',
+      'receiver/hardness',
+      'receiver/deliveries',
+      'receiver/failed-start',
+    ],
     lines: {
       Receiver: {
         "end('failed', 503);": "end('failed', 200);",
@@ -577,7 +614,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A live check answers by its deadline': {
-    tests: ['domain/check', 'sync/check'],
+    tests: ['desk/check.rules', 'desk/check'],
     lines: {
       dates: { 'w.shown_stale_at as stale_at': 'w.stale_at' },
       sharedMs: { 'sharedMs = 100;': 'sharedMs = 1e12;' },
@@ -587,7 +624,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No shopper waits for a sweep': {
-    tests: ['upstream/limiter', 'sync/check'],
+    tests: ['service/limiter', 'desk/check'],
     lines: {
       connectionsFor: { 'return concurrency + 1;': 'return concurrency;' },
       afterTurn: {
@@ -601,7 +638,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'The result of a failed order counts once': {
-    tests: ['sync/orders', 'sync/order-once'],
+    tests: ['desk/orders', 'desk/order-once'],
     lines: {
       reportOrder: { "if (outcome === 'failed' && isGoneCode(code))": "if (outcome !== 'failed' && isGoneCode(code))" },
       recheckOrder: { "return results.every(({ kind }) => kind !== 'unanswered');": 'return results.length > 0;' },
@@ -609,7 +646,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A forged notification can at most take': {
-    tests: ['domain/absence', 'sync/apply', 'sync/notified'],
+    tests: ['trust/absence.rules', 'push/apply', 'push/notified'],
     lines: {
       mayApply: {
         'return unconfirmed < mostMissing(visible);': 'return unconfirmed >= 0 || mostMissing(visible) > 0;',
@@ -629,7 +666,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'With only the calls of the specification, a closure is confirmed': {
-    tests: ['sync/quick-push', 'domain/absence', 'sync/apply'],
+    tests: ['push/quick-push', 'trust/absence.rules', 'push/apply'],
     lines: {
       saleReads: {
         'return hasOwnReads(policy) ? ownReads(policy) : [walkKinds(policy.extent).primary];':
@@ -640,7 +677,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A check is answered in the currency that was shown': {
-    tests: ['sync/check-meaning', 'sync/check'],
+    tests: ['desk/check-meaning', 'desk/check'],
     lines: {
       currencyOf: {
         'if (currencies.includes(wanted)) return wanted;':
@@ -653,7 +690,13 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A receiver that was away, a silent subscription': {
-    tests: ['domain/trust', 'sync/notified', 'sync/subscriptions', 'domain/subscription-step', 'inbox/receiver'],
+    tests: [
+      'push/trust.rules',
+      'push/notified',
+      'push/subscriptions',
+      'push/subscription-step.rules',
+      'receiver/receiver',
+    ],
     lines: {
       isTrusted: { '(trusted ? distrust : trusts)': '(trusted ? distrust / 4 : trusts)' },
       noteAbsence: {
@@ -669,7 +712,12 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A rotation that is killed between any two steps': {
-    tests: ['domain/callback-epoch', 'domain/subscription-step', 'inbox/receiver', 'sync/subscription-rotation'],
+    tests: [
+      'push/callback-epoch.rules',
+      'push/subscription-step.rules',
+      'receiver/receiver',
+      'push/subscription-rotation',
+    ],
     lines: {
       subscriptionStep: {
         "if (rotating && held?.address !== 'current') return { step: 'put', reason: 'rotation' };": '',
@@ -679,7 +727,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No secret and no callback address in output': {
-    tests: ['log', 'sync/subscriptions', 'inbox/receiver'],
+    tests: ['kernel/log', 'push/subscriptions', 'receiver/receiver'],
     lines: {
       secretForms: {
         '  /(?<=\\/)[\\w-]{43}(?![\\w-])/g,\n': '',
@@ -701,7 +749,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'The reported share of outdated data': {
-    tests: ['domain/outdated-share', 'sync/audits'],
+    tests: ['cycle/outdated-share.rules', 'cycle/audits'],
     lines: {
       outdatedShare: { 'if (audited < fewestAudits)': 'if (audited < 0 * fewestAudits)' },
       alikeness: { 'if (by_chance === 0 || periods.length < 2) return 1;': 'if (by_chance >= 0) return 1;' },
@@ -709,7 +757,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'The weekly report names each event once': {
-    tests: ['domain/week', 'commands/report'],
+    tests: ['says/week/week.rules', 'commands/report'],
     lines: {
       turnoverOf: {
         'events.filter(({ at }) => at > filled_at)': 'events.filter(({ at }) => at > 0 * filled_at)',
@@ -720,7 +768,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'Searches without results identify nobody': {
-    tests: ['domain/week', 'inbox/searches', 'commands/report'],
+    tests: ['says/week/week.rules', 'receiver/searches', 'commands/report'],
     lines: {
       fewestSearches: { 'fewestSearches = 5': 'fewestSearches = 1' },
       fruitlessWords: { "words.includes('@') ||": '', '?? []).length > 4': '?? []).length > 40' },
@@ -768,7 +816,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'An order with an id counts once': {
-    tests: ['sync/order-once', 'sync/orders'],
+    tests: ['desk/order-once', 'desk/orders'],
     lines: {
       countOnce: {
         'if (known === null) {': 'if (known !== undefined) {',
@@ -778,7 +826,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'A storefront that only reads cannot break the daemon': {
-    tests: ['mirror/opening', 'doctor-reader', 'commands/bad-input', 'mirror/views', 'file-watch'],
+    tests: ['mirror/opening', 'says/doctor-reader', 'commands/bad-input', 'mirror/views', 'files/file-watch'],
     lines: {
       createFile: {
         "closeSync(openSync(path, 'wx', mode));":
@@ -794,7 +842,7 @@ const kept: Readonly<Record<string, Kept>> = {
     },
   },
   'No secret is printed, redirects are not followed': {
-    tests: ['upstream/http', 'config/secrets', 'adapter/faults'],
+    tests: ['service/http', 'config/secrets', 'service/adapter/faults'],
     lines: {
       judgeHead: { 'if (status >= 300 && status < 400) {': 'if (status >= 300 && status < 302) {' },
       'ServiceAsker.refusalOf': {

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { openForWriting } from '../../../src/sqlite/database-file.ts';
+import { openForWriting } from '../../../src/kernel/sqlite/database-file.ts';
 import { versionOf } from '../../fakes/next-version.ts';
 import { filesIn } from './upgrade.ts';
 

@@ -1,7 +1,7 @@
-import { parseExact } from '../../../src/domain/values/exact-json.ts';
-import type { CheckAnswer } from '../../../src/sync/checks/check-answer.ts';
-import { runSyncCycle } from '../../../src/sync/engine.ts';
-import { requestResync } from '../../../src/sync/records/resync.ts';
+import { requestResync } from '../../../src/cycle/resync.ts';
+import { runSyncCycle } from '../../../src/cycle/sync-cycle.ts';
+import type { CheckAnswer } from '../../../src/desk/check-answer.ts';
+import { parseExact } from '../../../src/kernel/values/exact-json.ts';
 import { filledHarness, type VirtualHarness } from '../../fakes/virtual-harness.ts';
 import { type Answered, answered, decidesOffers, type Member, type Picked, pathsIn, put } from './members.ts';
 import { type Shown, shownBy } from './shown.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
+import type { ProductEntry } from '../../../src/catalogue/product.rules.ts';
 import { productOf } from '../../fakes/stored-products.ts';
 import { sharedData } from '../../fakes/tools.ts';
 import { townProducts } from './town-products.ts';

@@ -1,4 +1,4 @@
-import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
+import type { ProductEntry } from '../../../src/catalogue/product.rules.ts';
 import { productOf } from '../../fakes/stored-products.ts';
 
 /*

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
-import { applySearchRules } from '../../../src/mirror/catalogue/search.ts';
+import type { ProductEntry } from '../../../src/catalogue/product.rules.ts';
+import { openForWriting } from '../../../src/kernel/sqlite/database-file.ts';
 import { mirrorFile } from '../../../src/mirror/sql/files.ts';
 import { generateCatalogue } from '../../../src/sandbox/world/catalogue.ts';
-import { openForWriting } from '../../../src/sqlite/database-file.ts';
 import type { Reader } from '../../../src/storefront/reader.ts';
+import { applySearchRules } from '../../../src/storefront/search/search.store.ts';
 import { needs } from '../../fakes/needs.ts';
 import { putLanguages, putPlaces } from '../../fakes/planted.ts';
 import { openReader } from '../../fakes/reader.ts';

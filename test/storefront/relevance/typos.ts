@@ -1,4 +1,4 @@
-import type { ProductEntry } from '../../../src/domain/catalogue/product.ts';
+import type { ProductEntry } from '../../../src/catalogue/product.rules.ts';
 import type { Query } from './real-queries.ts';
 
 const letters = 'abcdefghijklmnopqrstuvwxyz';

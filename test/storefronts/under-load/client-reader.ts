@@ -1,4 +1,4 @@
-import { addDays } from '../../../src/domain/time/venue.ts';
+import { addDays } from '../../../src/kernel/time/venue.ts';
 import { openReader } from '../../fakes/reader.ts';
 import { readHard } from './read-hard.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/kernel/clock.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { freePort } from '../../fakes/free-port.ts';
 import { type RunningCli, runCli, startCli } from '../../fakes/run-cli.ts';

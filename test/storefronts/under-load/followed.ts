@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { systemClock } from '../../../src/clock.ts';
-import { addDays, venueToday } from '../../../src/domain/time/venue.ts';
-import { DaemonRows } from '../../../src/follow/daemon-rows.ts';
-import { follow } from '../../../src/follow/follower.ts';
-import type { RowSource } from '../../../src/follow/source.ts';
-import type { RowPage } from '../../../src/mirror/rows/pages.ts';
+import { DaemonRows } from '../../../src/copies/follow/daemon-rows.ts';
+import { follow } from '../../../src/copies/follow/follower.ts';
+import type { RowSource } from '../../../src/copies/follow/source.ts';
+import type { RowPage } from '../../../src/feed/pages.store.ts';
+import { systemClock } from '../../../src/kernel/clock.ts';
+import { addDays, venueToday } from '../../../src/kernel/time/venue.ts';
 import { numberAnswers } from '../../fakes/numbered-service.ts';
 import { testLog } from '../../fakes/test-log.ts';
 import { type FollowStage, followStage, watchLag } from './follow-stage.ts';

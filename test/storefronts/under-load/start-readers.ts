@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { addDays } from '../../../src/domain/time/venue.ts';
+import { addDays } from '../../../src/kernel/time/venue.ts';
 import type { ReadingJob, ReadingResult } from './read-hard.ts';
 
 const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));

@@ -1,5 +1,5 @@
-import type { ChangeKind } from '../../../src/domain/changes/change.ts';
-import type { FeedChange } from '../../../src/mirror/changes/changes.ts';
+import type { ChangeKind } from '../../../src/feed/change.rules.ts';
+import type { FeedChange } from '../../../src/feed/changes.store.ts';
 import type { ChangedRow, Shown } from './commits.ts';
 import type { CopyScript, Row } from './script.ts';
 

@@ -1,10 +1,10 @@
-import { factColumns } from '../../../src/mirror/catalogue/product-texts.ts';
+import { factColumns } from '../../../src/catalogue/product-texts.store.ts';
 import type { Column } from '../../../src/mirror/contract/table.ts';
 import { pick } from '../../../src/sandbox/random.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
 import { places } from '../../../src/sandbox/world/catalogue.ts';
 import type { VirtualHarness } from '../../fakes/virtual-harness.ts';
-import { DeliveryList, disabled, notificationOf } from '../../inbox/delivery-list.ts';
+import { DeliveryList, disabled, notificationOf } from '../../receiver/delivery-list.ts';
 
 type Chance = () => number;
 type Writable<Value> = { -readonly [Name in keyof Value]: Value[Name] };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { instant } from '../../../src/clock.ts';
+import { instant } from '../../../src/kernel/clock.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
 import { openReader } from '../../fakes/reader.ts';

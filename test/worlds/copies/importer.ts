@@ -1,5 +1,5 @@
 import type { Change } from '../../../src/storefront/reader.ts';
-import { columnsOf, tables } from '../../contract/tables.ts';
+import { columnsOf, tables } from '../../mirror/contract/tables.ts';
 import type { CopyScript, Name, Read, Row } from './script.ts';
 
 /** The columns of a view that the feed announces. */

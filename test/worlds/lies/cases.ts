@@ -1,8 +1,8 @@
-import type { Subject } from '../../../src/domain/evidence/claims.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import type { FaultRule } from '../../../src/sandbox/rough/faults.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
+import type { Subject } from '../../../src/trust/claims.rules.ts';
 import type { Bounds } from './judge.ts';
 
 /*

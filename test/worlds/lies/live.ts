@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
-import { isOpen } from '../../../src/domain/evidence/hold.ts';
+import { requestResync, resyncResources } from '../../../src/cycle/resync.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';
-import { requestResync, resyncResources } from '../../../src/sync/records/resync.ts';
+import { isOpen } from '../../../src/trust/hold.rules.ts';
 import { openMirrorWithClock } from '../../fakes/mirror-at.ts';
 import { notifiedHarness } from '../../fakes/notified-harness.ts';
 import { type HarnessOptions, type VirtualHarness, virtualHarness } from '../../fakes/virtual-harness.ts';

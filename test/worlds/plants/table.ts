@@ -11,18 +11,18 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'an answer "not on sale" settles the dates of a product on sale for its longest cadence',
     edits: [
       {
-        file: 'src/sync/reads/off-sale-answer.ts',
+        file: 'src/dates/off-sale-answer.ts',
         is: 'const since_at = current.off_sale_at ?? sent_at;\n',
         was: 'const since_at = null as never;\n',
       },
-      { file: 'src/sync/reads/off-sale-answer.ts', is: "if (verdict === 'contradicted') {", was: 'if (false) {' },
+      { file: 'src/dates/off-sale-answer.ts', is: "if (verdict === 'contradicted') {", was: 'if (false) {' },
       {
-        file: 'src/sync/reads/off-sale-answer.ts',
+        file: 'src/dates/off-sale-answer.ts',
         is: "cadence: verdict === 'confirmed' ? cadence.products : every,",
         was: 'cadence: cadence.products,',
       },
       {
-        file: 'src/sync/reads/off-sale-answer.ts',
+        file: 'src/dates/off-sale-answer.ts',
         is: "return { sale: verdict === 'contradicted' ? 'contradicted' : 'off', sent_at };",
         was: "return { sale: 'off', sent_at };",
       },
@@ -32,7 +32,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'an answer for other dates is one for those asked for',
     edits: [
       {
-        file: 'src/domain/catalogue/window-requests.ts',
+        file: 'src/dates/window-requests.rules.ts',
         is: "if (named === null) return trust === 'as-asked' ? all : null;",
         was: 'return all;',
       },
@@ -72,7 +72,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'a check joins a call that was sent before it was asked',
     edits: [
       {
-        file: 'src/sync/checks/live-call.ts',
+        file: 'src/desk/live-call.ts',
         is: 'return !this.#wasSent && !this.#isAnswered && !this.signal.aborted;',
         was: 'return !this.#isAnswered && !this.signal.aborted;',
       },
@@ -82,7 +82,7 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'the next midnight is the one that has passed, where no zone is known',
     edits: [
       {
-        file: 'src/sync/records/window-dates.ts',
+        file: 'src/schedule/window-dates.ts',
         is: '    next_midnight: ends_at,',
         was: '    next_midnight: product.timezone === null ? began_at : ends_at,',
       },
@@ -102,11 +102,11 @@ export const plants: Readonly<Record<string, { readonly what: string; readonly e
     what: 'an answer with the same texts as before takes one away',
     edits: [
       {
-        file: 'src/domain/evidence/claims.ts',
+        file: 'src/trust/claims.rules.ts',
         is: '(said ?? 0) < (shown ?? 0)',
         was: '(said ?? 0) <= (shown ?? 0)',
       },
-      { file: 'src/sync/evidence/answers.ts', is: 'said: isLess ? 0 : said.size', was: 'said: said.size' },
+      { file: 'src/trust/claims-of-answers.ts', is: 'said: isLess ? 0 : said.size', was: 'said: said.size' },
     ],
   },
 };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { systemClock } from '../../../src/clock.ts';
 import { table } from '../../../src/commands/terminal/table.ts';
-import { exitCodes } from '../../../src/errors.ts';
+import { systemClock } from '../../../src/kernel/clock.ts';
+import { exitCodes } from '../../../src/kernel/errors.ts';
 import { sequence } from '../../../src/sandbox/random.ts';
 import { kind, type Quirks } from '../../../src/sandbox/rough/quirks.ts';
 import type { Comparison } from '../../oracle/oracle.ts';

@@ -10,7 +10,7 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { Agent, request } from 'undici';
 import { stringify } from 'yaml';
-import { systemClock } from '../../../src/clock.ts';
+import { systemClock } from '../../../src/kernel/clock.ts';
 import { openMirrorForReading } from '../../../src/mirror/sql/files.ts';
 import type { ProductState } from '../../../src/sandbox/reads/state.ts';
 import { all, type Quirks } from '../../../src/sandbox/rough/quirks.ts';

@@ -1,4 +1,4 @@
-import { exitCodes } from '../../../errors.ts';
+import { exitCodes } from '../../../kernel/errors.ts';
 import {
   CataloguedError,
   type CheckAnswer,

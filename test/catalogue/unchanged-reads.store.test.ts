@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { walkProducts } from '../../src/catalogue/walk-products.ask.ts';
+import { requestResync } from '../../src/cycle/resync.ts';
+import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { walkKinds } from '../../src/schedule/record.rules.ts';
+import { ReadLane } from '../../src/schedule/sync.ts';
+import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+
+const frame = 24 + 4096;
+
+/** Counts the bytes of the write-ahead log, and its commits: frames that name the size of the file after them. */
+function logOf({ daemon }: VirtualHarness): { bytes: number; commits: number } {
+  const wal = readFileSync(`${daemon.config.mirror.path}-wal`);
+  const salt = wal.subarray(16, 24);
+  let commits = 0;
+  let at = 32;
+  // Frames of an earlier round of the log have other salts.
+  for (; at + frame <= wal.length && wal.subarray(at + 8, at + 16).equals(salt); at += frame)
+    if (wal.readUInt32BE(at + 4) > 0) commits += 1;
+  return { bytes: at, commits };
+}
+
+async function readAllDates(harness: VirtualHarness): Promise<{ reads: number; commits: number }> {
+  const { daemon, sandbox } = harness;
+  const { calls } = sandbox.calls.counts();
+  requestResync(daemon.sync, { resources: ['availability'], product_ids: [], from: null, to: null });
+  const before = logOf(harness).commits;
+  const never = new AbortController().signal;
+  const { failed } = await harness.drive(runSyncCycle(daemon.sync, 4, { job_id: null, signal: never }));
+  expect(failed).toBe(0);
+  return { reads: sandbox.calls.counts().calls - calls, commits: logOf(harness).commits - before };
+}
+
+it('reads are stored several at a time, those that find nothing changed many', async () => {
+  await using harness = await filledHarness({ products: 20, counts: 'none' });
+  const same = await readAllDates(harness);
+  expect(same.reads).toBeGreaterThan(40);
+  expect(same.commits).toBeLessThan(same.reads / 10);
+  expect((await harness.compare()).first).toEqual([]);
+
+  // Each that changes something takes a while, in which nothing else is done: not many of those.
+  for (const product of harness.sandbox.products()) product.price += 100;
+  const changed = await readAllDates(harness);
+  expect(changed.commits).toBeLessThan(changed.reads / 3);
+  expect(changed.commits).toBeGreaterThan(changed.reads / 10);
+});
+
+it('a walk of the list in which nothing has changed writes at most 0.7 KiB of log a product, one that finds other prices more', async () => {
+  await using harness = await virtualHarness({ products: 250, counts: 'none' });
+  const { sync, mirror } = harness.daemon;
+  const walked = async () => {
+    mirror.transaction(() => mirror.schedule.records.createWalk(walkKinds(sync.policy.extent).primary));
+    const record = mirror.schedule.records.find({ ...walkKinds(sync.policy.extent).primary, product_id: 0 });
+    if (record === null) throw new Error('the list is not among the records');
+    const lane = new ReadLane(sync, 'weekly', async (work) => mirror.transaction(work));
+    const before = logOf(harness).bytes;
+    const read = await harness.drive(walkProducts(lane, record, new AbortController().signal));
+    expect(read).toMatchObject({ kind: 'stored' });
+    return (logOf(harness).bytes - before) / 250;
+  };
+  await walked();
+  expect(await walked()).toBeLessThan(0.7 * 1024);
+  for (const product of harness.sandbox.products()) product.price += 100;
+  expect(await walked()).toBeGreaterThan(0.7 * 1024);
+});
