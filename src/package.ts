@@ -22,12 +22,12 @@ export const { version } = manifest;
 
 /** Programs that run as a process or a thread of their own, by their path below src/ and dist/. */
 export const ownPrograms = [
-  'backup/child',
   'daemon/reading/worker',
-  'doctor/reader-probe',
+  'files/backup/child',
   'files/integrity-child',
-  'mirror/status/worker',
-  'snapshot/child',
+  'files/snapshot/child',
+  'says/doctor/reader-probe',
+  'says/status/worker',
 ] as const;
 
 /** The file of a program of our own: the source or the built one, like this one. */

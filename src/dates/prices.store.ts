@@ -1,8 +1,7 @@
 import type { ProductEntry } from '../catalogue/product.rules.ts';
-import type { ProductRead } from '../catalogue/product-reads.store.ts';
 import { markByRate } from '../feed/change.rules.ts';
-import { FeedingStore } from '../feed/changes.store.ts';
-import { instant } from '../kernel/clock.ts';
+import { FeedingStore, type FoundBy } from '../feed/changes.store.ts';
+import { type Instant, instant } from '../kernel/clock.ts';
 import { type Bound, pick, Store, type Writes } from '../kernel/sqlite/statements.ts';
 import { byKey, dropBy, query, setBy, upsert } from '../mirror/sql/sql.ts';
 import type { Tables } from '../mirror/sql/tables.ts';
@@ -11,6 +10,13 @@ import { type PrintedStep, printedSteps, samePrices } from './printed-price.rule
 
 type Price = Tables['price'];
 type OfProduct = { readonly product_id: number; readonly currency: string };
+
+/** The read of a product that brings its price. */
+interface PriceRead extends FoundBy {
+  readonly currency: string;
+  readonly primary: { readonly currency: string };
+  readonly stale_at: Instant;
+}
 
 /** Start of the first price of a product, and end of the last one. */
 export const atFirst = instant(0);
@@ -48,7 +54,7 @@ export class ProductPrices extends FeedingStore {
   /** Returns whether it is another one, or the first. */
   store(
     { product_id, from_price, prediscount_price = null }: ProductEntry,
-    read: ProductRead,
+    read: PriceRead,
     product: 'added' | 'known',
     isByRate: boolean,
   ): boolean {

@@ -12,7 +12,7 @@ const inSql = [
 ];
 
 const allowed: Readonly<Record<string, readonly RegExp[]>> = {
-  'clock.ts': [...inPrograms, ...inSql],
+  'kernel/clock.ts': [...inPrograms, ...inSql],
   // A script that runs in the browser.
   'commands/sandbox/shop/script.ts': inPrograms,
 };
@@ -38,7 +38,9 @@ const cast = /\bas (?:unknown as )?[^;\n]*\bInstant\b|(?<![\w>])<Instant>\(/;
 /** Files that make an instant of a number without `clock.ts`. An import that renames one is no cast. */
 export function castingInstants(files: readonly (readonly [file: string, text: string])[]): string[] {
   return files
-    .filter(([file, text]) => file !== 'clock.ts' && text.split('\n').some((line) => isCode(line) && cast.test(line)))
+    .filter(
+      ([file, text]) => file !== 'kernel/clock.ts' && text.split('\n').some((line) => isCode(line) && cast.test(line)),
+    )
     .map(([file]) => file);
 }
 
@@ -49,12 +51,12 @@ function isCode(line: string): boolean {
 /** Files of the rooms that decide and store that take more of the clock than instants. */
 export function takingMoreThanInstants(files: readonly (readonly [file: string, text: string])[]): string[] {
   return files
-    .filter(([file]) => /^(?:domain|mirror)\//.test(file))
+    .filter(([file]) => /\.(?:rules|store)\.ts$|^mirror\//.test(file))
     .filter(([, text]) => {
-      const all = text.match(/'[./]*\/clock\.ts'/g) ?? [];
+      const all = text.match(/'[\w./]*\/clock\.ts'/g) ?? [];
       const instants =
         text.match(
-          /^import (?:type )?\{(?: ?(?:type Instant|Instant|instant|\w+Ms),?)+ \} from '[./]*\/clock\.ts';$/gm,
+          /^import (?:type )?\{(?: ?(?:type Instant|Instant|instant|\w+Ms),?)+ \} from '[\w./]*\/clock\.ts';$/gm,
         ) ?? [];
       return instants.length < all.length;
     })

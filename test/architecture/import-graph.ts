@@ -46,9 +46,9 @@ export function foldersOf(files: readonly string[]): string[] {
   return [...new Set(parts.flatMap((path) => path.map((_, at) => path.slice(0, at + 1).join('/'))))];
 }
 
-/** Every cycle below a folder, by the folder whose files and folders it lies in. */
+/** Every cycle within a room, by the folder whose files and folders it lies in. */
 export function allCycles(imports: readonly Import[]): string[] {
-  return ['', ...foldersOf(imports.map(({ file }) => file))].flatMap((folder) =>
+  return [...foldersOf(imports.map(({ file }) => file))].flatMap((folder) =>
     importGraph(imports, folder).cycles.map((boxes) => `${folder}: ${boxes.join(' ⇄ ')}`),
   );
 }

@@ -10,8 +10,8 @@ export interface StorePlace {
   readonly text: string;
 }
 
-/** The folders whose subject the stores are. */
-const rooms = /^test\/(domain|mirror|inbox|sqlite)\//;
+/** The tests whose subject the stores and rules are. */
+const rooms = /^test\/(?:feed|mirror|receiver)\/|\.(?:rules|store)\.test\.ts$/;
 
 /** Declared in the folders of the stores, and none: a read-only connection as a shop opens it, and options. */
 const others: ReadonlySet<string> = new Set(['openMirrorForReading', 'MirrorOptions']);
@@ -39,7 +39,7 @@ export class StoreSearch {
     this.#root = root;
   }
 
-  /** Returns the places outside the rooms of the stores, file by file. */
+  /** Returns the places outside those tests, file by file. */
   places(): StorePlace[] {
     return this.#project.program
       .getSourceFileNames()
@@ -90,7 +90,9 @@ export class StoreSearch {
     const symbol = type.getSymbol();
     if (symbol === undefined) return false;
     return this.#known.getOrInsertComputed(symbol.id, () => {
-      const isDeclaredThere = symbol.declarations.some(({ path }) => /\/src\/(mirror|inbox)\//.test(path));
+      const isDeclaredThere = symbol.declarations.some(({ path }) =>
+        /\/src\/(?:mirror|receiver)\/|\/src\/.*\.store\.ts$/.test(path),
+      );
       return isDeclaredThere && !others.has(symbol.name) && (this.#isCallable(type) || this.#hasMethod(type));
     });
   }

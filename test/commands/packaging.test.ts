@@ -76,10 +76,11 @@ it('the tarball has production dependencies alone, and starts with a bare Node',
   const built = readdirSync(join(unpacked, 'dist'), { recursive: true, encoding: 'utf8' });
   expect(built.filter((each) => each.endsWith('.map'))).toEqual([]);
   const declared = built.filter((each) => each.endsWith('.d.ts') && !each.startsWith('storefront/'));
-  expect(declared.filter((each) => /^(admin|commands|daemon|domain|sync|upstream)\//.test(each)).sort()).toEqual([
+  expect(
+    declared.filter((each) => /^(admin|commands|cycle|daemon|desk|kernel|push|service|trust)\//.test(each)).sort(),
+  ).toEqual([
     // Of the reader, and of catalogued/adapter.
-    'domain/search/marks.d.ts',
-    'domain/service/adapter.d.ts',
+    'service/adapter.rules.d.ts',
   ]);
   const notices = readFileSync(join(unpacked, 'dist/licenses.txt'), 'utf8');
   for (const name of ['better-sqlite3', 'fastify', 'kysely', 'pg'])

@@ -35,7 +35,7 @@ export async function drillInChild(
 }
 
 async function inChild(work: BackupWork, signal: AbortSignal): Promise<unknown> {
-  const program = fileURLToPath(ownProgram('backup/child'));
+  const program = fileURLToPath(ownProgram('files/backup/child'));
   const { out, failure } = await runOwnProcess(program, [JSON.stringify(work)], signal);
   if (failure !== null) throw errorOf(failure);
   return JSON.parse(out);

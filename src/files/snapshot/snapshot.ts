@@ -116,7 +116,7 @@ export async function copyInChild(
   signal: AbortSignal,
   standing: { readonly origin: string; readonly state: number } | null = null,
 ): Promise<PublishedCopy> {
-  const program = fileURLToPath(ownProgram('snapshot/child'));
+  const program = fileURLToPath(ownProgram('files/snapshot/child'));
   const args = [source, target, ...(standing === null ? [] : [standing.origin, `${standing.state}`])];
   const { out, failure } = await runOwnProcess(program, args, signal);
   if (failure !== null) throw new Error(failure);

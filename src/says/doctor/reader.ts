@@ -65,7 +65,7 @@ export type ProbeAnswer =
   | { readonly kind: 'looked'; readonly checks: readonly Check[] }
   | { readonly kind: 'may-not-become' };
 
-const probe = ownProgram('doctor/reader-probe');
+const probe = ownProgram('says/doctor/reader-probe');
 
 /**
  * Opens the mirror as a storefront would, in a separate process that becomes the named user with all of its groups.

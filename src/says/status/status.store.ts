@@ -381,7 +381,7 @@ const reports = query
     fn.sum<number>('orders_wrong').as('orders_wrong'),
   ]);
 
-const worker = ownProgram('mirror/status/worker');
+const worker = ownProgram('says/status/worker');
 
 /** Answer of the thread to a question. */
 export type StatusAnswer = { readonly status: MirrorStatus } | { readonly error: Error };
