@@ -157,3 +157,9 @@ export function picture(imports: readonly Import[]): string {
   const short = own.filter(([from, to]) => !next(from).some((by) => by !== to && reaches(by, to)));
   return ['flowchart TD', ...short.map(([from, to]) => `  ${from} --> ${to}`)].join('\n');
 }
+
+/** The rooms as docs/architecture.md lists them. */
+export function tableOfRooms(): string {
+  const rows = Object.entries(rooms).map(([name, { promise }]) => `| \`${name}/\` | ${promise} |`);
+  return ['| Room | Promises |', '|---|---|', ...rows].join('\n');
+}

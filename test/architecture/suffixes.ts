@@ -5,7 +5,10 @@ const builder = /^import \{(?! type )[^}]*\} from '[\w./]*(?:sql\/sql|(?<!postgr
 
 /** Files that build statements of the two files, and are no `.store.ts`. */
 export function buildingStatements(files: Texts): string[] {
-  return named(files, (file, text) => !/\.store\.ts$|^(?:mirror|copies)\/|^receiver\/inbox\.ts$/.test(file) && builder.test(text));
+  return named(
+    files,
+    (file, text) => !/\.store\.ts$|^(?:mirror|copies)\/|^receiver\/inbox\.ts$/.test(file) && builder.test(text),
+  );
 }
 
 /** A question to the service, to the host of an image, or to a subscription. */
