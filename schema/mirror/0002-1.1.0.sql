@@ -6,7 +6,7 @@
 -- Members of a product's documents that an update announced with another value, as JSON (news.ts). NULL: none.
 ALTER TABLE _notice ADD COLUMN awaits TEXT;
 
--- Members of the latest answers that cannot be read: src/domain/service/shapes.ts says what happens meanwhile.
+-- Members of the latest answers that cannot be read: src/service/shapes.rules.ts says what happens meanwhile.
 CREATE TABLE _unreadable (
   resource TEXT NOT NULL,           -- as in _record; products: a row of the product list
   member TEXT NOT NULL,             -- dates[].availability
