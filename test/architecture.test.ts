@@ -54,7 +54,7 @@ describe('the architecture', () => {
       ...importsIn(src, 'dates/days.store.ts', "import { x } from './availability.ask.ts';"),
       ...importsIn(src, 'trust/hold.rules.ts', "import { x } from '../mirror/sql/sql.ts';"),
       ...importsIn(src, 'service/client.ts', "import { x } from '../mirror/mirror.ts';"),
-      ...importsIn(src, 'receiver/desk.ts', "import { x } from '../trust/evidence.store.ts';"),
+      ...importsIn(src, 'receiver/inbox-desk.ts', "import { x } from '../trust/evidence.store.ts';"),
       ...importsIn(src, 'sandbox/routes.ts', "import { x } from '../service/client.ts';"),
       ...importsIn(src, 'cycle/sync-cycle.ts', "import Database from 'better-sqlite3';"),
       ...importsIn(src, 'storefront/reader.ts', "import { x } from '../mirror/mirror.ts';"),
@@ -77,7 +77,7 @@ describe('the architecture', () => {
       ...importsIn(src, 'storefront/reads.ts', "import type { x } from './reader.ts';"),
       ...importsIn(src, 'kernel/values/money.ts', "import { x } from '../time/venue.ts';"),
       ...importsIn(src, 'kernel/time/venue.ts', "import { x } from '../values/money.ts';"),
-      ...importsIn(src, 'schedule/settle.ts', "import { x } from '../desk/check.ts';"),
+      ...importsIn(src, 'schedule/next-read.ts', "import { x } from '../desk/check.ts';"),
     ];
     expect(allCycles([...imports, ...planted])).toEqual(['kernel: time ⇄ values', 'storefront: reader.ts ⇄ reads.ts']);
     expect(cyclesOfRooms([...imports, ...planted])).toEqual([expect.stringMatching(/^work: .*desk ⇄.* schedule/)]);
@@ -106,7 +106,7 @@ describe('the architecture', () => {
     const planted = [
       ...exportedTypesIn('says/pledge.ts', 'export interface Pledge {\n  readonly at: number;\n}'),
       ...exportedTypesIn('sandbox/pledge.ts', "export type Pledge = 'kept' | 'broken';"),
-      ...exportedTypesIn('schedule/plan.rules.ts', 'export class WrongShape extends Error {}'),
+      ...exportedTypesIn('schedule/call-plan.rules.ts', 'export class WrongShape extends Error {}'),
     ];
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: says/pledge.ts, sandbox/pledge.ts',

@@ -4,7 +4,7 @@ import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { concludeResync } from '../src/commands/resync/wait.ts';
 import { createSecret } from '../src/config/secrets.ts';
-import { requestResync, resyncResources } from '../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../src/cycle/request-resync.ts';
 import { probeAlone, probeThrough } from '../src/daemon/probing.ts';
 import { systemClock } from '../src/kernel/clock.ts';
 import { createLog } from '../src/kernel/log.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { main } from '../src/commands/main.ts';
-import { configKeys } from '../src/config/keys.ts';
+import { configKeys } from '../src/config/json-schema.ts';
 import { left } from '../src/config/problems.ts';
 import { secretSources } from '../src/config/secrets.ts';
 import { exitCodes } from '../src/kernel/errors.ts';

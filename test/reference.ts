@@ -1,4 +1,4 @@
-import { jsonSchema, type SchemaNode } from '../src/config/keys.ts';
+import { jsonSchema, type SchemaNode } from '../src/config/json-schema.ts';
 import { durationPattern, printDuration, printSize, sizePattern } from '../src/config/units.ts';
 import { metricFamilies } from '../src/says/metrics/metric-families.ts';
 import type { Member } from '../src/service/member.rules.ts';

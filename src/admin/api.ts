@@ -5,7 +5,7 @@ import type { ReadOnly } from '../kernel/values/answer-values.ts';
 import { explanation } from '../says/explain/explain.ts';
 import { dateExplanation } from '../says/explain/explain-date.ts';
 import { probe } from '../says/probe/probe.ask.ts';
-import { plan } from '../schedule/plan.ts';
+import { plan } from '../schedule/call-plan.ts';
 import { caller, checkQuestion, orderReport } from './api/checks.ts';
 import { acknowledgement, conditionNamed, conditionPeriods, conditions, periodsAsked } from './api/conditions.ts';
 import type { Operation } from './api/operation.ts';

@@ -4,6 +4,7 @@ import { rereadAfterNotice, rereadForMembers } from '../push/rereads.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../schedule/announced.ts';
 import { assignCategory } from '../schedule/categories.ts';
 import { ownReads } from '../schedule/deciding-reads.ts';
+import { lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../schedule/next-read.ts';
 import {
   detailEdition,
   type Extent,
@@ -11,8 +12,7 @@ import {
   type RecordFacts,
   reopeningReread,
 } from '../schedule/record.rules.ts';
-import { cadenceOfRecord, productCadence, reschedule } from '../schedule/replan.ts';
-import { lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../schedule/settle.ts';
+import { cadenceOfRecord, productCadence, reschedule } from '../schedule/replan-products.ts';
 import type { ReadLane, Sync } from '../schedule/sync.ts';
 import type { Reading } from '../service/reading.ts';
 import { judgeEntry, judgeVariants, textsSaid } from '../trust/claims-of-answers.ts';

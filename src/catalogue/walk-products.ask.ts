@@ -2,6 +2,7 @@ import { type Instant, instant } from '../kernel/clock.ts';
 import { rereadAfterNotice } from '../push/rereads.ts';
 import { believed, dueAfterRead, extraWalk } from '../schedule/call-value.ts';
 import { askReads, judgeAbsence, placeRestMs, walkForPlace } from '../schedule/deciding-reads.ts';
+import { type Refreshed, settleFailure, settleStored } from '../schedule/next-read.ts';
 import {
   type Due,
   dueByCadence,
@@ -11,8 +12,7 @@ import {
   splitListEdition,
   walkKinds,
 } from '../schedule/record.rules.ts';
-import { cadenceOfRecord, listCadence, productCadence } from '../schedule/replan.ts';
-import { type Refreshed, settleFailure, settleStored } from '../schedule/settle.ts';
+import { cadenceOfRecord, listCadence, productCadence } from '../schedule/replan-products.ts';
 import type { ReadLane, Sync } from '../schedule/sync.ts';
 import type { Page } from '../service/decode-product.ts';
 import type { Reading } from '../service/reading.ts';

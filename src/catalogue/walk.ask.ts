@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../kernel/clock.ts';
+import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../schedule/next-read.ts';
 import { type Due, futureToleranceMs, type RecordFacts, walkKinds } from '../schedule/record.rules.ts';
-import { type NoAnswer, type Refreshed, recordFailure, settleFailure, settleStored } from '../schedule/settle.ts';
 import type { ReadLane, Sync } from '../schedule/sync.ts';
 import type { WalkKey, WalkState } from '../schedule/walks.store.ts';
 import type { Page } from '../service/decode-product.ts';

@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../config/units.ts';
-import type { CheckReason } from '../desk/check.rules.ts';
 import type { CheckAnswer, CheckedDate } from '../desk/check-answer.ts';
 import { type CheckQuestion, deadline, isCaller } from '../desk/check-question.rules.ts';
+import type { CheckReason } from '../desk/verdict.rules.ts';
 import { systemClock } from '../kernel/clock.ts';
 import { CataloguedError, type ExitCode, exitCodes } from '../kernel/errors.ts';
 import { ago, duration, printable } from '../kernel/format.ts';

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { configKeys, jsonSchema, type SettingKind } from '../config/keys.ts';
+import { configKeys, jsonSchema, type SettingKind } from '../config/json-schema.ts';
 import { type Config, type LoadedConfig, type ParsedConfig, parseConfig } from '../config/load.ts';
 import type { SecretName } from '../config/secrets.ts';
 import { printDuration, printSize } from '../config/units.ts';

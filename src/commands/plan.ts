@@ -4,7 +4,7 @@ import { systemClock } from '../kernel/clock.ts';
 import { counted, duration, number, percent } from '../kernel/format.ts';
 import { openMirrorFacts } from '../mirror/reading.ts';
 import { type DeclaredEndpoint, declarationOf } from '../push/declaration.ts';
-import { makePlan, type Plan } from '../schedule/plan.ts';
+import { makePlan, type Plan } from '../schedule/call-plan.ts';
 import type { Resource } from '../schedule/resources.rules.ts';
 import { configurationFor } from './setup.ts';
 import { type Io, print } from './terminal/io.ts';

@@ -1,5 +1,5 @@
 import type { Problem } from './document.ts';
-import { configKeys, type Key } from './keys.ts';
+import { configKeys, type Key } from './json-schema.ts';
 import { didYouMean, whyLeft } from './problems.ts';
 import { secretSources } from './secrets.ts';
 

@@ -3,7 +3,7 @@ import { leaseTimes } from '../copies/postgres/lease.rules.ts';
 import { laneShares } from '../schedule/lanes.rules.ts';
 import { mostTimes } from '../service/extra-calls.rules.ts';
 import type { ConfigDocument, Problem } from './document.ts';
-import { knownNames } from './keys.ts';
+import { knownNames } from './json-schema.ts';
 
 /**
  * Returns what a schema refused, one problem each: which key, what was found, what was expected. `source` names the

@@ -4,7 +4,7 @@ import { judgeNotices } from '../push/announcement-trust.ts';
 import { healGaps, updateCoverage } from '../push/coverage.ts';
 import { surveyDemand } from '../schedule/call-value.ts';
 import { allProducts, assignCategories } from '../schedule/categories.ts';
-import { replan, replanRest } from '../schedule/replan.ts';
+import { replan, replanRest } from '../schedule/replan-products.ts';
 import type { Sync } from '../schedule/sync.ts';
 
 /** The number of products between two turns of the event loop. It is small because all of their dates are priced. */

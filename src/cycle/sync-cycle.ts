@@ -3,11 +3,11 @@ import { readPlace, walkExperiences, walkProducts, walkTags } from '../catalogue
 import { refreshAvailability } from '../dates/availability.ask.ts';
 import type { Instant } from '../kernel/clock.ts';
 import { faultOf } from '../kernel/sqlite/fault.ts';
-import { CommitTogether } from '../schedule/commit.ts';
+import { CommitTogether } from '../schedule/commit-together.ts';
 import { type LaneEntry, laneEntries } from '../schedule/lanes.rules.ts';
+import { type Refreshed, recordFailure } from '../schedule/next-read.ts';
 import type { RecordFacts } from '../schedule/record.rules.ts';
 import type { Resource } from '../schedule/resources.rules.ts';
-import { type Refreshed, recordFailure } from '../schedule/settle.ts';
 import { type Commit, ReadLane, type Sync } from '../schedule/sync.ts';
 import { quarantineAfter } from '../service/backoff.rules.ts';
 import { blocksFill } from '../trust/short-list.rules.ts';

@@ -11,7 +11,7 @@ import { findProducts } from '../catalogue/find-products.ask.ts';
 import { ShownReads } from '../catalogue/product-reads.store.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { unwritableMs } from '../copies/postgres/lease.rules.ts';
-import { costOfResync, countListed, type ResyncRequest, requestResync } from '../cycle/resync.ts';
+import { costOfResync, countListed, type ResyncRequest, requestResync } from '../cycle/request-resync.ts';
 import { countOnceAndRecheck } from '../desk/orders.ts';
 import { ChangeFeed, type FeedChange } from '../feed/changes.store.ts';
 import { RowPages } from '../feed/pages.store.ts';
@@ -29,8 +29,8 @@ import { conditionChecks, lastReload, secretChanges } from '../says/doctor/in-us
 import { explainProduct } from '../says/explain/explain.ts';
 import { explainDate } from '../says/explain/explain-date.ts';
 import { processFigures } from '../says/metrics/process-figures.ts';
+import { makePlan } from '../schedule/call-plan.ts';
 import { refuseDates } from '../schedule/date-reach.ts';
-import { makePlan } from '../schedule/plan.ts';
 import type { Sync } from '../schedule/sync.ts';
 import type { SearchQuestion } from '../storefront/reader.ts';
 import type { Kind, Subject } from '../trust/claims.rules.ts';

@@ -8,7 +8,7 @@ import { noteAbsence } from '../push/coverage.ts';
 import type { ManagedSubscriptions } from '../push/subscriptions.ts';
 import { optionalPaths } from '../schedule/offer.rules.ts';
 import type { NotOffered } from '../schedule/offers.store.ts';
-import { prepareRecords } from '../schedule/prepare.ts';
+import { prepareRecords } from '../schedule/prepare-records.ts';
 import type { Sync } from '../schedule/sync.ts';
 import { ClockWatch } from './clock/clock-watch.ts';
 import { Crowding } from './crowding.ts';

@@ -4,9 +4,9 @@ import type { Dates } from '../kernel/time/venue.ts';
 import { venueToday } from '../kernel/time/venue.ts';
 import { contradictedReread, isOwnReadDoubted, judgeOffSale } from '../push/off-sale.rules.ts';
 import { askDecidingReads, awaitsSaleStatus, hasOwnReads } from '../schedule/deciding-reads.ts';
+import { settleStored, settleUnstored } from '../schedule/next-read.ts';
 import type { Due, RecordFacts } from '../schedule/record.rules.ts';
 import { reopeningReread } from '../schedule/record.rules.ts';
-import { settleStored, settleUnstored } from '../schedule/settle.ts';
 import type { ReadLane, Sync } from '../schedule/sync.ts';
 import { judgeDates } from '../trust/claims-of-answers.ts';
 

@@ -3,8 +3,8 @@ import { slotTime, summarise } from '../dates/availability.rules.ts';
 import { minuteOf, withoutPassed } from '../dates/passed-times.rules.ts';
 import { addDays } from '../kernel/time/venue.ts';
 import { date, instant, maybe, money, type Shaped } from '../kernel/values/answer-values.ts';
-import { standingOf, type Wanted } from './check.rules.ts';
 import type { CheckTables, ReadDate } from './checks.store.ts';
+import { standingOf, type Wanted } from './verdict.rules.ts';
 
 /** An alternative that is available according to the mirror after the check. */
 export const alternative = z.object({

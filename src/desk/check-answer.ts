@@ -8,6 +8,9 @@ import { amount, instant, maybe, money, type Shaped, text } from '../kernel/valu
 import { laterOf } from '../push/off-sale.rules.ts';
 import type { Sync } from '../schedule/sync.ts';
 import { alternative, alternativesTo } from './alternatives.ts';
+import type { ReadDate } from './checks.store.ts';
+import { type Rating, rateCheck } from './error-rate.rules.ts';
+import type { LiveAnswer } from './live-call.ts';
 import {
   checkReasons,
   judgeCheck,
@@ -16,10 +19,7 @@ import {
   standingOf,
   type Unanswered,
   type Wanted,
-} from './check.rules.ts';
-import type { ReadDate } from './checks.store.ts';
-import { type Rating, rateCheck } from './error-rate.rules.ts';
-import type { LiveAnswer } from './live-call.ts';
+} from './verdict.rules.ts';
 
 /** One date as it is now, or as the mirror showed it, for the requested tickets. */
 const checkedDate = z.object({

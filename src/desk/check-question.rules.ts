@@ -1,4 +1,4 @@
-import type { Wanted } from './check.rules.ts';
+import type { Wanted } from './verdict.rules.ts';
 
 /** A question before an order: the parsed body of `POST /v1/check` (admin/api/checks.ts). */
 export interface CheckQuestion {

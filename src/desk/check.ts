@@ -2,13 +2,12 @@ import { type Tier, tierOfDay } from '../dates/availability.rules.ts';
 import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 import { writeTroubleOf } from '../kernel/sqlite/fault.ts';
 import { minutesPassed } from '../kernel/time/venue-clock.ts';
-import { CommitTogether } from '../schedule/commit.ts';
+import { CommitTogether } from '../schedule/commit-together.ts';
 import type { RecordKey } from '../schedule/record.rules.ts';
 import { ReadLane, type Sync } from '../schedule/sync.ts';
 import { windowOfDate } from '../schedule/window-of-date.rules.ts';
 import type { Limiter } from '../service/limiter.ts';
 import { Callers } from './callers.ts';
-import { isTimePast, type Unanswered } from './check.rules.ts';
 import {
   type AskedDate,
   type CheckAnswer,
@@ -22,6 +21,7 @@ import { type CheckQuestion, deadline, wantedOf } from './check-question.rules.t
 import { CheckCounter } from './counts.ts';
 import { LiveCall, type LiveResult, unanswered, type WaitLimits, whyPaused } from './live-call.ts';
 import { readLive } from './live-read.ask.ts';
+import { isTimePast, type Unanswered } from './verdict.rules.ts';
 import { ViewCounter } from './views.ts';
 
 /** A question to the service. */

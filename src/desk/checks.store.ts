@@ -4,8 +4,8 @@ import { type Instant, instant } from '../kernel/clock.ts';
 import { type Bound, pick, Store, sql, type Writes } from '../kernel/sqlite/statements.ts';
 import { byKey, query } from '../mirror/sql/sql.ts';
 import type { Tables } from '../mirror/sql/tables.ts';
-import type { DateOffer, SaleState } from './check.rules.ts';
 import type { ReportCounts } from './error-rate.rules.ts';
+import type { DateOffer, SaleState } from './verdict.rules.ts';
 
 /** One date as it was read last. */
 export interface ReadDate extends DateOffer {

@@ -1,4 +1,4 @@
-import type { OfferStanding } from './check.rules.ts';
+import type { OfferStanding } from './verdict.rules.ts';
 
 /*
  * Computes how often the mirror was wrong when it mattered: the share of checks and orders in which it disagreed with

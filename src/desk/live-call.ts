@@ -3,7 +3,7 @@ import type { AnsweredSale, SaidNow } from '../dates/availability.ask.ts';
 import type { Clock, Deadline, Instant } from '../kernel/clock.ts';
 import type { RecordKey } from '../schedule/record.rules.ts';
 import type { Limiter } from '../service/limiter.ts';
-import type { Unanswered } from './check.rules.ts';
+import type { Unanswered } from './verdict.rules.ts';
 
 /** An answer to a live read. */
 export interface LiveAnswer extends AnsweredSale {

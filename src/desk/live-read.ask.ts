@@ -10,8 +10,8 @@ import type { Limiter } from '../service/limiter.ts';
 import type { Reading } from '../service/reading.ts';
 import { isGoneBy } from '../trust/absence.rules.ts';
 import { isAboutProduct, meansGone } from '../trust/refusal-reach.rules.ts';
-import type { Unanswered } from './check.rules.ts';
 import { type LiveCall, type LiveResult, unanswered } from './live-call.ts';
+import type { Unanswered } from './verdict.rules.ts';
 
 /**
  * Calls the service until it answers, or until the pause it asked for outlasts every waiter's deadline. `before`: the

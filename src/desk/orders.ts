@@ -8,15 +8,15 @@ import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 import type { Shaped } from '../kernel/values/answer-values.ts';
 import { refuseDates } from '../schedule/date-reach.ts';
 import { viewsOfTicket } from '../schedule/interest.rules.ts';
+import { noteTold } from '../schedule/next-read.ts';
 import type { RecordKey } from '../schedule/record.rules.ts';
 import { productKinds } from '../schedule/record.rules.ts';
-import { noteTold } from '../schedule/settle.ts';
 import type { Sync } from '../schedule/sync.ts';
 import { windowOfDate } from '../schedule/window-of-date.rules.ts';
-import { standingOf } from './check.rules.ts';
 import { type CheckDesk, notMirrored } from './check.ts';
 import { countOrder } from './counts.ts';
 import { isGoneCode, rateOrder } from './error-rate.rules.ts';
+import { standingOf } from './verdict.rules.ts';
 import { countViews } from './views.ts';
 
 /** A storefront's report of an order, without personal data. */

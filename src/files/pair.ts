@@ -7,7 +7,7 @@ import { type LastStop, readLastStop } from '../kernel/sqlite/last-stop.ts';
 import { isChecked, type Look, lookAt, lookBeside, sideFilesMade } from '../kernel/sqlite/look.ts';
 import { openReadOnly } from '../kernel/sqlite/read-only.ts';
 import { repairHint } from '../kernel/sqlite/refusals.ts';
-import { foreignPair, readOwnRow } from '../mirror/claim.ts';
+import { foreignPair, readOwnRow } from '../mirror/pair-with-inbox.ts';
 import { mirrorFile } from '../mirror/sql/files.ts';
 import { inboxFile } from '../receiver/inbox.ts';
 import { backupsIn } from './backups.ts';

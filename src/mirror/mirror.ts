@@ -33,7 +33,7 @@ import { TargetTable } from '../schedule/targets.store.ts';
 import { ShortListTable, WalkTable } from '../schedule/walks.store.ts';
 import { applySearchRules } from '../storefront/search/search.store.ts';
 import { EvidenceTable } from '../trust/evidence.store.ts';
-import { claim, type MirrorOptions } from './claim.ts';
+import { claim, type MirrorOptions } from './pair-with-inbox.ts';
 import { LogCopy, mirrorFile } from './sql/files.ts';
 import { mirrorInstants } from './sql/instants.ts';
 import { query, setBy } from './sql/sql.ts';

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { instant } from '../kernel/clock.ts';
 import { walkAgain } from '../schedule/deciding-reads.ts';
 import { productKinds } from '../schedule/record.rules.ts';
-import { moveStaleAt, reschedule } from '../schedule/replan.ts';
+import { moveStaleAt, reschedule } from '../schedule/replan-products.ts';
 import type { Sync } from '../schedule/sync.ts';
 
 /** The number of products replanned between two turns of the event loop. */

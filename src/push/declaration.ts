@@ -1,6 +1,6 @@
 import { beyondFrom, cadenceOfDay } from '../dates/availability.rules.ts';
-import type { Plan } from '../schedule/plan.ts';
-import { listCadence } from '../schedule/replan.ts';
+import type { Plan } from '../schedule/call-plan.ts';
+import { listCadence } from '../schedule/replan-products.ts';
 import {
   coveredCadence,
   isCovered,

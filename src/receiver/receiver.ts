@@ -7,7 +7,7 @@ import type { KnownAddresses } from './addresses.store.ts';
 import { type AdmissionRules, type Admitted, admit, type Refused } from './admission.ts';
 import { networksOf, unixPeer } from './allowlist.ts';
 import { Crowd, type CrowdLimits } from './crowd.ts';
-import type { Desk } from './desk.ts';
+import type { Desk } from './inbox-desk.ts';
 import { answer, type Listener, type ListenerLimits, type ListenerPorts, startListener, valuesOf } from './listener.ts';
 
 const logEveryMs = 60_000;

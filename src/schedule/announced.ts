@@ -7,8 +7,8 @@ import {
 } from '../push/announced.rules.ts';
 import { quarantineAfter } from '../service/backoff.rules.ts';
 import { hasOwnReads, ownReads, walkListSoon } from './deciding-reads.ts';
+import { type NoAnswer, type Refreshed, recordFailure, settleStored } from './next-read.ts';
 import type { RecordFacts } from './record.rules.ts';
-import { type NoAnswer, type Refreshed, recordFailure, settleStored } from './settle.ts';
 import type { Sync } from './sync.ts';
 
 /*

@@ -17,7 +17,7 @@ import {
   walkKinds,
 } from './record.rules.ts';
 import type { AdaptiveRecord } from './record-reads.store.ts';
-import { cadenceOfRecord, listCadence } from './replan.ts';
+import { cadenceOfRecord, listCadence } from './replan-products.ts';
 import { usualLane } from './resources.rules.ts';
 import { type SiblingKind, type SiblingSubject, siblingKinds } from './siblings.rules.ts';
 import {

@@ -1,6 +1,6 @@
 import { categoryOf, faded } from '../catalogue/category.rules.ts';
 import type { Instant } from '../kernel/clock.ts';
-import { replan } from './replan.ts';
+import { replan } from './replan-products.ts';
 import type { Sync } from './sync.ts';
 
 /** A slice of products in ascending order: up to `limit` products after the id `after`. */

@@ -1,7 +1,7 @@
 import { dayMs } from '../kernel/clock.ts';
+import { type Catalogue, callsPerDay, planOf } from './call-plan.rules.ts';
 import { mostExtra } from './call-price.rules.ts';
-import { type Catalogue, callsPerDay, planOf } from './plan.rules.ts';
-import { listCadence } from './replan.ts';
+import { listCadence } from './replan-products.ts';
 import type { SyncFacts } from './sync.ts';
 
 /** Returns the counts of the mirrored catalogue for a plan. */

@@ -4,6 +4,8 @@ import type { AskedPause, Away } from '../says/conditions/facts.rules.ts';
 import { burst } from '../schedule/call-spacing.rules.ts';
 import type { Lane, LaneEntry, LaneShares } from '../schedule/lanes.rules.ts';
 import { type Budget, pauseLeft, resumeBudget, startBudget } from './budget.rules.ts';
+import type { CallDemand, CallSubject } from './call-turns.ts';
+import { Turns } from './call-turns.ts';
 import type { Throttled, WithoutAnswer } from './outcome.ts';
 import { OutcomeHistory, type OutcomeSubject } from './outcome-history.ts';
 import { afterAnswer, afterMiss, afterThrottle, afterThrottleAlone, isCrowd } from './outcomes.rules.ts';
@@ -20,8 +22,6 @@ import {
   tryBegins,
   wasTry,
 } from './rests.rules.ts';
-import type { CallDemand, CallSubject } from './turns.ts';
-import { Turns } from './turns.ts';
 
 export interface LimiterOptions {
   readonly budget: { readonly requests_per_second: number; readonly concurrency: number; readonly lanes: LaneShares };

@@ -2,7 +2,7 @@ import { dayNumber, identifier, members, truth, wholeNumber } from './arguments.
 import type { Connection } from './connection.ts';
 import type { Editions } from './editions.ts';
 import { existing } from './existing.ts';
-import { around, kilometres, type Near } from './places.ts';
+import { around, kilometres, type Near } from './near-place.ts';
 import { printedOfDate, printedOfProduct } from './printed-sql.ts';
 import { badArgument } from './problems.ts';
 import { boxes, chord2, type FilterForm, filterBindings, filterForm, filterSql } from './search/hits-sql.ts';

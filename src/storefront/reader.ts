@@ -34,7 +34,7 @@ export type { Edition } from './editions.ts';
 export type { Engine } from './engine.ts';
 export type { ExactHit, ExactQuestion } from './exact.ts';
 export type { ChangesPage, FeedOptions } from './feed.ts';
-export type { Near } from './places.ts';
+export type { Near } from './near-place.ts';
 export { CursorFromTheFuture, CursorTooOld, FeedChanged } from './problems.ts';
 export type {
   ChangeRow as Change,

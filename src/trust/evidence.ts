@@ -3,7 +3,7 @@ import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 import { askReads, readsAbout } from '../schedule/deciding-reads.ts';
 import type { Due, RecordKey } from '../schedule/record.rules.ts';
 import { dueByCadence } from '../schedule/record.rules.ts';
-import { cadenceOfRecord } from '../schedule/replan.ts';
+import { cadenceOfRecord } from '../schedule/replan-products.ts';
 import type { Resource } from '../schedule/resources.rules.ts';
 import type { ClaimedBy, ClaimJudge, ClaimVerdict, Sync, UnreadBy, UnreadFailure } from '../schedule/sync.ts';
 import { datesOf } from '../schedule/window-dates.ts';

@@ -12,7 +12,7 @@ import {
   resourceAt,
   withheldMs,
 } from '../schedule/offer.rules.ts';
-import { prepareRecords } from '../schedule/prepare.ts';
+import { prepareRecords } from '../schedule/prepare-records.ts';
 import { isList, resourceNames } from '../schedule/resources.rules.ts';
 import type { RefusalJudge, RefusedRead, Sync } from '../schedule/sync.ts';
 import type { Outcome } from '../service/outcome.ts';

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import Database from 'better-sqlite3';
-import { around } from '../../src/storefront/places.ts';
+import { around } from '../../src/storefront/near-place.ts';
 import type { Reader } from '../../src/storefront/reader.ts';
 import { openReader } from '../fakes/reader.ts';
 import { recordedStatements } from '../fakes/recorded-statements.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { walSizeOf } from '../../src/kernel/sqlite/database-file.ts';
 import { type DaemonJobs, startJobs } from '../fakes/daemon-jobs.ts';

@@ -5,7 +5,7 @@ import { instant } from '../../src/kernel/clock.ts';
 import type { Mirror } from '../../src/mirror/mirror.ts';
 import { addDemand, noDemand, pricesAround } from '../../src/schedule/call-price.rules.ts';
 import { lanes } from '../../src/schedule/lanes.rules.ts';
-import { replanRest } from '../../src/schedule/replan.ts';
+import { replanRest } from '../../src/schedule/replan-products.ts';
 import { testConfig } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 import { testSync } from '../fakes/test-sync.ts';

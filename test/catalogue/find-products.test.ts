@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findProducts } from '../../src/catalogue/find-products.ask.ts';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const never = new AbortController().signal;

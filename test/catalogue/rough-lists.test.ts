@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { afterPage } from '../../src/catalogue/list-page.rules.ts';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { needs } from '../fakes/needs.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { walkProducts } from '../../src/catalogue/walk-products.ask.ts';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { walkKinds } from '../../src/schedule/record.rules.ts';
 import { ReadLane } from '../../src/schedule/sync.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageAudit } from '../../src/commands/images/audit.ts';
 import { main } from '../../src/commands/main.ts';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import type { SandboxImage } from '../../src/sandbox/world/catalogue.ts';
 import { capturedIo } from '../fakes/captured-io.ts';

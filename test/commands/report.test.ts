@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { partsOf } from '../../src/commands/report/parts.ts';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { reportOrder } from '../../src/desk/orders.ts';
 import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
-import { knownNames } from '../../src/config/keys.ts';
+import { knownNames } from '../../src/config/json-schema.ts';
 import { loadConfig, parseConfig } from '../../src/config/load.ts';
 import { left } from '../../src/config/problems.ts';
 import { configText, problemsOf } from './check.ts';

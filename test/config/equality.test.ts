@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { printSchema } from '../../src/commands/config.ts';
-import { configKeys, jsonSchema, type SchemaNode } from '../../src/config/keys.ts';
+import { configKeys, jsonSchema, type SchemaNode } from '../../src/config/json-schema.ts';
 import { parseConfig } from '../../src/config/load.ts';
 import { configOf } from './check.ts';
 

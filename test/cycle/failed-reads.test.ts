@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { openMirrorAt } from '../fakes/mirror-at.ts';

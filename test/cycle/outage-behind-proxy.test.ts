@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { CheckDesk } from '../../src/desk/check.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 

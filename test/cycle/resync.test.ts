@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ResyncRequest, requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { type ResyncRequest, requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';

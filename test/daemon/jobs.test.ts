@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { auditsOf } from '../../src/cycle/audits.ts';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import type { Job } from '../../src/daemon/schedule.ts';
 import { lastDrill } from '../../src/files/backup/drill.ts';
 import { makeBackup } from '../../src/files/backup/make.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { CheckDesk } from '../../src/desk/check.ts';
 import { contradictedReread, judgeOffSale, laterOf } from '../../src/push/off-sale.rules.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { runChores } from '../../src/cycle/chores.ts';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { refreshAvailability } from '../../src/dates/availability.ask.ts';
 import { CheckDesk } from '../../src/desk/check.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { DayForm } from '../../src/dates/availability.rules.ts';
-import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/desk/check.rules.ts';
 import { errorRate, isOftenWrong, rateCheck, rateOrder } from '../../src/desk/error-rate.rules.ts';
+import { type DateOffer, judgeCheck, type SaleState, standingOf, type Wanted } from '../../src/desk/verdict.rules.ts';
 
 /** Two times with two variants: 10 and 2 tickets in the morning, the afternoon dearer, the evening empty. */
 const form: DayForm = [

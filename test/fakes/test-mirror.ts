@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { newId, systemEntropy } from '../../src/kernel/clock.ts';
 import { type Database, openForWriting } from '../../src/kernel/sqlite/database-file.ts';
 import { prepareDirectory } from '../../src/kernel/sqlite/directory.ts';
-import type { MirrorOptions } from '../../src/mirror/claim.ts';
 import { type Mirror, openMirror } from '../../src/mirror/mirror.ts';
+import type { MirrorOptions } from '../../src/mirror/pair-with-inbox.ts';
 import { mirrorFile, openMirrorForReading } from '../../src/mirror/sql/files.ts';
 import { applySearchRules } from '../../src/storefront/search/search.store.ts';
 

@@ -7,8 +7,8 @@ import { SyncFailed } from '../../src/kernel/sqlite/failed-sync.ts';
 import { CallbackAddresses } from '../../src/receiver/addresses.store.ts';
 import { Deliveries } from '../../src/receiver/deliveries.store.ts';
 import type { Received } from '../../src/receiver/delivery.ts';
-import { InboxDesk } from '../../src/receiver/desk.ts';
 import { inboxFile, openInbox } from '../../src/receiver/inbox.ts';
+import { InboxDesk } from '../../src/receiver/inbox-desk.ts';
 import { startReceiver } from '../../src/receiver/receiver.ts';
 import type { ChildMode } from './child.ts';
 

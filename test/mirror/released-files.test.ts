@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { openForWriting } from '../../src/kernel/sqlite/database-file.ts';
 import { contractVersion } from '../../src/mirror/contract/contract.ts';
 import { mirrorFile } from '../../src/mirror/sql/files.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import type { Quirks } from '../../src/sandbox/rough/quirks.ts';
 import { filledHarness } from '../fakes/virtual-harness.ts';
 import { DeliveryList, disabled, enabled, notificationOf, updated } from '../receiver/delivery-list.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import type { CatalogueEntry } from '../../src/sandbox/world/catalogue.ts';
 import type { Edit } from '../../src/sandbox/world/edits.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import type { AvailabilityAnswer } from '../../src/dates/availability.rules.ts';
 import type { AnswerMeta } from '../../src/dates/availability.store.ts';
 import { instant } from '../../src/kernel/clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import type { OptionalPath } from '../../src/schedule/offer.rules.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { someOf } from '../fakes/thorough.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { windows } from '../../src/dates/availability.rules.ts';
+import { callsPerDay, planOf, shareOut } from '../../src/schedule/call-plan.rules.ts';
 import type { lanes } from '../../src/schedule/lanes.rules.ts';
-import { callsPerDay, planOf, shareOut } from '../../src/schedule/plan.rules.ts';
 import { configOf } from '../config/check.ts';
 import { tiers } from '../dates/usual-tiers.ts';
 

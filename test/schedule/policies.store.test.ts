@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { instant } from '../../src/kernel/clock.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';

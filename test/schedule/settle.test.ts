@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { instant } from '../../src/kernel/clock.ts';
 import { contradictedReread } from '../../src/push/off-sale.rules.ts';
-import { settleStored } from '../../src/schedule/settle.ts';
+import { settleStored } from '../../src/schedule/next-read.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { plannedDates } from '../mirror/planned-dates.ts';
 

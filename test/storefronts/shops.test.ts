@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { addDays, venueToday } from '../../src/kernel/time/venue.ts';

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { makeBackup } from '../../src/files/backup/make.ts';
 import { restoreBackup } from '../../src/files/backup/restore.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';

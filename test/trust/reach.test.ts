@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { CheckDesk } from '../../src/desk/check.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { isList, type Resource } from '../../src/schedule/resources.rules.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requestResync, resyncResources } from '../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { notFailing } from '../../src/files/failing.rules.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { withConditions } from '../../src/says/status/verdict.ts';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { follow } from '../../src/copies/follow/follower.ts';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { writeTroubleOf } from '../../src/kernel/sqlite/fault.ts';
 import { sequence } from '../../src/sandbox/random.ts';
 import { limitOf } from '../../src/trust/claims.rules.ts';

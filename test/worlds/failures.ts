@@ -1,7 +1,7 @@
 import { chmodSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { requestResync } from '../../src/cycle/resync.ts';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import type { ConditionCode } from '../../src/says/conditions/table.rules.ts';
 import { plantZones } from '../fakes/zone-files.ts';
 import { plentyBytes, type World } from './world.ts';

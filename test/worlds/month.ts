@@ -1,8 +1,8 @@
 import { hex } from '../../src/sandbox/random.ts';
 import type { Served } from '../../src/sandbox/sandbox.ts';
 import type { SandboxImage, SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
+import { callsPerDay, planOf } from '../../src/schedule/call-plan.rules.ts';
 import { catalogueOf } from '../../src/schedule/needed-calls.ts';
-import { callsPerDay, planOf } from '../../src/schedule/plan.rules.ts';
 import { walkKinds } from '../../src/schedule/record.rules.ts';
 import { openMirrorWithClock } from '../fakes/mirror-at.ts';
 import { servedImages } from '../fakes/served-images.ts';

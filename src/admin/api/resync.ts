@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { resyncCost, resyncResources } from '../../cycle/resync.ts';
+import { resyncCost, resyncResources } from '../../cycle/request-resync.ts';
 import { count, date, dateText, flag, instant, loose, maybe, never, numeral, text } from './values.ts';
 
 const limit = dateText.nullable().default(null);

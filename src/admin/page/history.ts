@@ -1,5 +1,5 @@
+import { listing } from '../../kernel/document-section.ts';
 import { ago, dayText, duration, minuteText, number, short } from '../../kernel/format.ts';
-import { listing } from '../../kernel/section.ts';
 import { ageCode, ageLabel } from '../../says/conditions/ages.rules.ts';
 import type { Severity } from '../../says/conditions/condition.rules.ts';
 import {

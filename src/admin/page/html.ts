@@ -1,5 +1,5 @@
+import type { Bar, Listing, Marked, Section, Words } from '../../kernel/document-section.ts';
 import { printableLines } from '../../kernel/format.ts';
-import type { Bar, Listing, Marked, Section, Words } from '../../kernel/section.ts';
 
 /** Markup that is safe to send; only `html` creates it. */
 export interface Html {

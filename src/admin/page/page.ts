@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { JobRuns } from '../../daemon/job-runs.rules.ts';
+import { type Listing, listing, type Section } from '../../kernel/document-section.ts';
 import { ago, counted, duration, number, remaining, resourceLabel } from '../../kernel/format.ts';
-import { type Listing, listing, type Section } from '../../kernel/section.ts';
 import type { ActiveCondition } from '../../says/conditions/decide.rules.ts';
 import type { DaemonStatus } from '../../says/status/daemon-status.ts';
 import {

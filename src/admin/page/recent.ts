@@ -1,7 +1,7 @@
 import type { ChangeKind } from '../../feed/change.rules.ts';
 import type { FeedChange } from '../../feed/changes.store.ts';
+import { listing, marked, type Words } from '../../kernel/document-section.ts';
 import { ago, number, short } from '../../kernel/format.ts';
-import { listing, marked, type Words } from '../../kernel/section.ts';
 import { isMembers } from '../../kernel/values/exact-json.ts';
 import { moneyText } from '../../kernel/values/money.ts';
 import type { ListedDelivery } from '../../receiver/delivery.ts';

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
-import { type ResyncCost, type ResyncRequest, resyncResources } from '../../cycle/resync.ts';
+import { type ResyncCost, type ResyncRequest, resyncResources } from '../../cycle/request-resync.ts';
+import { listing } from '../../kernel/document-section.ts';
 import { counted, remaining } from '../../kernel/format.ts';
-import { listing } from '../../kernel/section.ts';
 import { type ResyncResource, resyncHelp } from '../../schedule/resources.rules.ts';
 import { operations } from '../api.ts';
 import { readRequest } from '../request.ts';

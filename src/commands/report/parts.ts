@@ -1,6 +1,6 @@
 import type { ReportCounts } from '../../desk/error-rate.rules.ts';
+import { type Listing, listing, type Section } from '../../kernel/document-section.ts';
 import { counted, dayText, minuteText, number, percent } from '../../kernel/format.ts';
-import { type Listing, listing, type Section } from '../../kernel/section.ts';
 import { moneyText } from '../../kernel/values/money.ts';
 import { uncounted } from '../../says/status/sections.ts';
 import type { ProductEvent } from '../../says/status/turnover.rules.ts';

@@ -3,7 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import type { LoadedConfig } from '../../config/load.ts';
-import { costOfResync, isCountable, type ResyncCost, type ResyncRequest, resyncResources } from '../../cycle/resync.ts';
+import {
+  costOfResync,
+  isCountable,
+  type ResyncCost,
+  type ResyncRequest,
+  resyncResources,
+} from '../../cycle/request-resync.ts';
 import { policyOf } from '../../daemon/policy.ts';
 import { systemClock } from '../../kernel/clock.ts';
 import { counted, number, remaining } from '../../kernel/format.ts';

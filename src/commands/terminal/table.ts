@@ -1,5 +1,5 @@
+import { type Listing, plainText, type Section } from '../../kernel/document-section.ts';
 import { printable, short } from '../../kernel/format.ts';
-import { type Listing, plainText, type Section } from '../../kernel/section.ts';
 import { type Outside, print } from './io.ts';
 
 /** The most characters of a cell: what a stranger wrote may be a megabyte. */

@@ -13,7 +13,7 @@ import { type Leader, type Leadership, Lease } from '../../copies/postgres/lease
 import { pairRecordOf } from '../../files/pair.ts';
 import { type Clock, type Instant, newId } from '../../kernel/clock.ts';
 import { keepListeners, type OpenListener } from '../../kernel/http/kept-listener.ts';
-import { foreignPair } from '../../mirror/claim.ts';
+import { foreignPair } from '../../mirror/pair-with-inbox.ts';
 import { openInbox } from '../../receiver/inbox.ts';
 import { type Running, type StartOptions, startDaemon } from '../daemon.ts';
 import { prepareDirectories } from '../files.ts';

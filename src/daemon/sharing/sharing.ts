@@ -5,7 +5,7 @@ import type { PublishedState } from '../../copies/postgres/schema.ts';
 import { CataloguedError, exitCodes } from '../../kernel/errors.ts';
 import type { Logger } from '../../kernel/log.ts';
 import type { Received } from '../../receiver/delivery.ts';
-import type { Desk } from '../../receiver/desk.ts';
+import type { Desk } from '../../receiver/inbox-desk.ts';
 
 /** The resources that the leader of several instances shares with those that stand by. */
 export interface Sharing {

@@ -8,7 +8,7 @@ import { noteOf } from '../../kernel/sqlite/identity.ts';
 import { publishCopy } from '../../kernel/sqlite/published-copy.ts';
 import { openReadOnly } from '../../kernel/sqlite/read-only.ts';
 import { sync } from '../../kernel/sqlite/sync.ts';
-import { readOwnRow } from '../../mirror/claim.ts';
+import { readOwnRow } from '../../mirror/pair-with-inbox.ts';
 import { removeAppliedBodies } from '../../receiver/byte-budget.store.ts';
 import { backupName, inboxCopy, manifestOf, mirrorCopy } from '../backups.ts';
 import { type Manifest, sha256Of, type WhyBackup } from './manifest.ts';

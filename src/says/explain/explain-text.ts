@@ -1,5 +1,5 @@
+import { type Listing, listing, marked, type Section } from '../../kernel/document-section.ts';
 import { ago, counted, duration, number, printable, secondText, short } from '../../kernel/format.ts';
-import { type Listing, listing, marked, type Section } from '../../kernel/section.ts';
 import { signalText } from '../../schedule/signal.rules.ts';
 import { meanwhileOf } from '../../service/shapes.rules.ts';
 import { notedText } from '../../trust/unreadable.rules.ts';

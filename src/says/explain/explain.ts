@@ -17,7 +17,7 @@ import type { Tables } from '../../mirror/sql/tables.ts';
 import { believed } from '../../schedule/call-value.ts';
 import type { DueReason } from '../../schedule/record.rules.ts';
 import type { RecordDetail } from '../../schedule/record-reads.store.ts';
-import { cadenceOfRecord } from '../../schedule/replan.ts';
+import { cadenceOfRecord } from '../../schedule/replan-products.ts';
 import { isList, type Resource } from '../../schedule/resources.rules.ts';
 import { signalWorth } from '../../schedule/signal.rules.ts';
 import type { SyncFacts } from '../../schedule/sync.ts';

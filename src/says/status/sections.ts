@@ -3,8 +3,8 @@ import { type JobRuns, jobDuration, jobNext, jobPeriod, jobTrouble } from '../..
 import { errorRateGoal, type ReportCounts } from '../../desk/error-rate.rules.ts';
 import type { BackupStatus } from '../../files/backup/keep.ts';
 import type { SnapshotStatus } from '../../files/snapshot/snapshot.ts';
+import { type Listing, listing, marked, type Section, say, type Words } from '../../kernel/document-section.ts';
 import { ago, counted, duration, megabytes, number, percent, printable, resourceLabel } from '../../kernel/format.ts';
-import { type Listing, listing, marked, type Section, say, type Words } from '../../kernel/section.ts';
 import { nameOf } from '../../schedule/offer.rules.ts';
 import { signalText, walksText } from '../../schedule/signal.rules.ts';
 import { limitOf } from '../../trust/claims.rules.ts';

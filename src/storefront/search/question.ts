@@ -1,5 +1,5 @@
 import { dayNumber, identifier, inRange, truth, wholeNumber } from '../arguments.ts';
-import type { Near } from '../places.ts';
+import type { Near } from '../near-place.ts';
 import { badArgument } from '../problems.ts';
 
 /** Filters that narrow products down. All filters that are set have to hold. */

@@ -2,7 +2,7 @@ import { members, wholeNumber } from '../arguments.ts';
 import type { Connection } from '../connection.ts';
 import type { Editions } from '../editions.ts';
 import { existing } from '../existing.ts';
-import { around, kilometres } from '../places.ts';
+import { around, kilometres } from '../near-place.ts';
 import { FacetCounter, type Facets, noFacets } from './facets.ts';
 import { Highlighter, type Piece } from './highlight.ts';
 import {

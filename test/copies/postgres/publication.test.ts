@@ -9,7 +9,7 @@ import { joinInstances } from '../../../src/copies/postgres/instances.ts';
 import { lookAtDatabase } from '../../../src/copies/postgres/look.ts';
 import { Publication } from '../../../src/copies/postgres/publication.ts';
 import { systemClock } from '../../../src/kernel/clock.ts';
-import type { Near } from '../../../src/storefront/places.ts';
+import type { Near } from '../../../src/storefront/near-place.ts';
 import { openMirrorAt } from '../../fakes/mirror-at.ts';
 import { needs } from '../../fakes/needs.ts';
 import { otherWriter } from '../../fakes/other-writer.ts';

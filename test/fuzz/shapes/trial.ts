@@ -1,4 +1,4 @@
-import { requestResync } from '../../../src/cycle/resync.ts';
+import { requestResync } from '../../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../../src/cycle/sync-cycle.ts';
 import type { CheckAnswer } from '../../../src/desk/check-answer.ts';
 import { parseExact } from '../../../src/kernel/values/exact-json.ts';

@@ -1,7 +1,7 @@
 import { reload } from '../../../src/admin/api/reload.ts';
 import { jobAnswer } from '../../../src/admin/api/schedule.ts';
 import { jobRuns } from '../../../src/daemon/job-runs.rules.ts';
-import { checkReasons } from '../../../src/desk/check.rules.ts';
+import { checkReasons } from '../../../src/desk/verdict.rules.ts';
 import { contract } from '../../../src/mirror/contract/contract.ts';
 
 /* What commands print and what the reader returns: with the tables this is schema/contract.json. */

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { requestResync, resyncResources } from '../../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../../src/cycle/request-resync.ts';
 import { systemClock } from '../../../src/kernel/clock.ts';
 import { addDays, venueToday } from '../../../src/kernel/time/venue.ts';
 import { startJobs } from '../../fakes/daemon-jobs.ts';

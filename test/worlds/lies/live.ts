@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { requestResync, resyncResources } from '../../../src/cycle/resync.ts';
+import { requestResync, resyncResources } from '../../../src/cycle/request-resync.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import type { SandboxProduct } from '../../../src/sandbox/world/catalogue.ts';

@@ -1,7 +1,7 @@
 import { allProducts, assignCategories } from './categories.ts';
 import { ownReads } from './deciding-reads.ts';
 import { productKinds, type RecordKind, walkKinds } from './record.rules.ts';
-import { beginReplanning, replanSome } from './replan.ts';
+import { beginReplanning, replanSome } from './replan-products.ts';
 import type { Sync } from './sync.ts';
 
 /**

@@ -8,7 +8,7 @@ import { believed, dueAfterRead, priorOf, siblingGroups, siblingJump, signalOf }
 import { askOwnReads, decideGone, decidesAbsence, noteGone, noteThere } from './deciding-reads.ts';
 import { withheldMs } from './offer.rules.ts';
 import { type Due, dueByCadence, mayReplace, type RecordFacts } from './record.rules.ts';
-import { cadenceOfRecord } from './replan.ts';
+import { cadenceOfRecord } from './replan-products.ts';
 import { areTelling } from './siblings.rules.ts';
 import { afterSignalledRead, afterVisitSignalled, either, signalTier } from './signal.rules.ts';
 import type { Sync, UnreadFailure } from './sync.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { windows } from '../dates/availability.rules.ts';
 import { amount, count, type Shaped, text } from '../kernel/values/answer-values.ts';
+import { type Catalogue, callsPerDay, planOf, productsOf, shareOut } from './call-plan.rules.ts';
 import { staleWith } from './call-price.rules.ts';
 import { laneShares, lanes } from './lanes.rules.ts';
 import { catalogueOf, targetsOf } from './needed-calls.ts';
-import { type Catalogue, callsPerDay, planOf, productsOf, shareOut } from './plan.rules.ts';
 import type { SyncFacts } from './sync.ts';
 
 const dayMs = 86_400_000;
