@@ -76,7 +76,7 @@ export function rowTypes(db: Database): string {
     return of.length === 0 ? [] : [`  ${name}: ${union(of.map((column) => column.name))};\n`];
   });
   return `// Made of schema/mirror/ and column-types.ts: npx vitest run --config test/vitest.config.ts mirror/tables -u
-import type { Instant } from '../../clock.ts';
+import type { Instant } from '../../kernel/clock.ts';
 import type { ColumnTypes as Is } from './column-types.ts';
 
 /** Rows of the tables of a mirror. Booleans are 0 or 1. */
