@@ -110,7 +110,7 @@ describe('the architecture', () => {
     ];
     expect(homonyms([...exported, ...planted])).toEqual([
       'Pledge: says/pledge.ts, sandbox/pledge.ts',
-      'WrongShape: service/shapes.rules.ts, schedule/plan.rules.ts',
+      'WrongShape: service/shapes.rules.ts, schedule/call-plan.rules.ts',
     ]);
   });
 

@@ -24,7 +24,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   copies: room('the mirror elsewhere: a follower’s file, PostgreSQL, the lease', 'admin feed mirror receiver'),
   admin: room(
     'HTTP on the local port: the API, the page and /metrics. It shows, and passes on',
-    'catalogue cycle feed files mirror receiver says schedule storefront',
+    'catalogue cycle desk feed files mirror push receiver says schedule storefront',
   ),
   says: room(
     'what is true now: status, conditions, doctor, explain, the week, probe, the metrics',
@@ -105,8 +105,8 @@ const doors: Record<string, RegExp> = {
   fastify: /^(?:admin\/(?:page\/)?[a-z-]+|receiver\/listener|kernel\/http\/kept-listener)\.ts$/,
   'prom-client': /^says\/metrics\/exposition\.ts$/,
   commander: /^commands\/.*\.ts$/,
-  // Of the API only the schemas: a command that asks a daemon knows their types, and loads none.
-  zod: /^(?:config\/.*|files\/backup\/manifest|admin\/(?:api(?:\/[a-z-]+)?|openapi|request))\.ts$/,
+  // The shape of an answer stands beside the code that makes it; a command that asks a daemon knows its type, and loads none.
+  zod: /^(?:config\/.*|files\/backup\/manifest|admin\/(?:api(?:\/[a-z-]+)?|openapi|request)|kernel\/values\/answer-values|cycle\/request-resync|daemon\/job-runs\.rules|desk\/(?:alternatives|check-answer|orders)|push\/subscriptions?(?:\.ask)?|says\/(?:conditions\/(?:decide|facts)\.rules|explain\/[a-z-]+|probe\/probe\.ask)|schedule\/call-plan)\.ts$/,
   '@orama/stemmers': /^storefront\/search\/search-stems\.store\.ts$/,
   yaml: /^config\/.*\.ts$/,
 };

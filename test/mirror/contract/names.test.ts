@@ -6,7 +6,7 @@ import { openInbox } from '../../../src/receiver/inbox.ts';
 import { temporaryDirectory, testMirror } from '../../fakes/test-mirror.ts';
 
 const inRepository = (path: string): unknown =>
-  JSON.parse(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'));
+  JSON.parse(readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8'));
 
 const ofColumns = `SELECT t.name || '.' || c.name AS name FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c
   WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite_%' ORDER BY 1`;

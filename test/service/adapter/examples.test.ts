@@ -20,7 +20,7 @@ import { startSandbox } from '../../fakes/start-sandbox.ts';
 import { testHttp } from '../../fakes/test-http.ts';
 import { manualClock } from '../manual-clock.ts';
 
-const path = (name: string) => fileURLToPath(new URL(`../../config/adapters/${name}.mjs`, import.meta.url));
+const path = (name: string) => fileURLToPath(new URL(`../../../config/adapters/${name}.mjs`, import.meta.url));
 const never = new AbortController().signal;
 
 const filled: readonly [name: string, difference: Difference, service: object][] = [
