@@ -4,10 +4,11 @@ import { table } from '../../src/commands/terminal/table.ts';
 import { commandLine } from '../command-line.ts';
 import { exportedTypesIn, homonyms } from './exported-types.ts';
 import { allImports, foldersOf, importGraph, sourceFiles } from './import-graph.ts';
+import { layersOf } from './rooms.ts';
 
 const command = commandLine(
   'npm run graph --',
-  'Prints the import graph of the whole and of each folder with more than one box: boxes, floors, arrows, cycles. Exit 0: no problem.',
+  'Prints the import graph of the rooms in each layer, and of each folder with more than one box: boxes, floors, arrows, cycles. Exit 0: no problem.',
   { '': 'of src', '--problems': 'part of npm run check' },
 )
   .argument('[src]', 'of this folder', join(import.meta.dirname, '../../src'))
@@ -18,14 +19,15 @@ const { problems: brief } = command.opts<{ problems?: true }>();
 const imports = allImports(src);
 const files = sourceFiles(src);
 const folders = foldersOf(files);
-const graphs = ['', ...folders.sort()]
-  .map((folder) => ({ folder, graph: importGraph(imports, folder) }))
-  .filter(({ graph }) => graph.boxes.length > 1);
+const graphs = [
+  ...layersOf(imports).map(([name, within]) => ({ folder: `rooms in ${name}`, graph: importGraph(within) })),
+  ...folders.sort().map((folder) => ({ folder: `src/${folder}`, graph: importGraph(imports, folder) })),
+].filter(({ graph }) => graph.boxes.length > 1);
 const cyclic = graphs.filter(({ graph }) => graph.cycles.length > 0);
 const printed = (cycles: readonly (readonly string[])[]) => cycles.map((knot) => knot.join(' ⇄ ')).join('; ');
 const texts = files.map((file) => [file, readFileSync(join(src, file), 'utf8')] as const);
 const problems = [
-  ...cyclic.map(({ folder, graph }) => `src/${folder}: files or folders import each other: ${printed(graph.cycles)}`),
+  ...cyclic.map(({ folder, graph }) => `${folder}: they import each other: ${printed(graph.cycles)}`),
   ...homonyms(texts.flatMap(([file, text]) => exportedTypesIn(file, text))).map(
     (each) => `one name for two exported types: ${each}`,
   ),
@@ -33,7 +35,7 @@ const problems = [
 if (brief) for (const problem of problems) process.stdout.write(`${problem}\n`);
 else {
   const rows = graphs.map(({ folder, graph: { boxes, floors, arrows, cycles } }) => [
-    `src/${folder}`,
+    folder,
     boxes.length,
     floors,
     arrows.length,

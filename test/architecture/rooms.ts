@@ -136,21 +136,24 @@ export function unused(imports: readonly Import[]): string[] {
     .filter((arrow) => !used.has(arrow));
 }
 
-/** The rooms as one layer sees them: its files, and what they import of the same layer. */
-function withinLayer(imports: readonly Import[], layer: number) {
-  return imports.filter(({ file, of }) => of.endsWith('.ts') && layerOf(file) === layer && layerOf(of) === layer);
+/** The imports of each layer that lead to the same layer. */
+export function layersOf(imports: readonly Import[]): [name: string, within: Import[]][] {
+  return layers.map(([name], layer) => [
+    name,
+    imports.filter(({ file, of }) => of.endsWith('.ts') && layerOf(file) === layer && layerOf(of) === layer),
+  ]);
 }
 
 /** Returns the rooms that import each other within a layer, also by way of others. */
 export function cyclesOfRooms(imports: readonly Import[]): string[] {
-  return layers.flatMap(([name], layer) =>
-    importGraph(withinLayer(imports, layer)).cycles.map((knot) => `${name}: ${knot.join(' ⇄ ')}`),
+  return layersOf(imports).flatMap(([name, within]) =>
+    importGraph(within).cycles.map((knot) => `${name}: ${knot.join(' ⇄ ')}`),
   );
 }
 
 /** Returns the picture of the rooms for docs/architecture.md: who works with whom, without arrows that a longer way says. */
 export function picture(imports: readonly Import[]): string {
-  const { arrows } = importGraph(withinLayer(imports, layers.length - 1));
+  const { arrows } = importGraph(layersOf(imports).at(-1)?.[1] ?? []);
   const own = arrows.filter(([from, to]) => from in rooms && to in rooms);
   const next = (from: string) => own.filter(([name]) => name === from).map(([, to]) => to);
   const reaches = (from: string, to: string): boolean => next(from).some((each) => each === to || reaches(each, to));
