@@ -11,7 +11,7 @@ import { surveyInterest, weighing } from '../schedule/weights.ts';
 import { isGoneBy } from '../trust/absence.rules.ts';
 import { auditPeriodMs, drawAudits, findingsOf, mayAudit } from '../trust/error-estimate.rules.ts';
 
-/** Random reads. Their results estimate how much outdated data shoppers see (domain/truth). */
+/** Random reads. Their results estimate how much outdated data shoppers see (trust/error-estimate.rules.ts). */
 export interface Audits {
   /**
    * Returns the instant of the next work, in epoch milliseconds. Null: nothing is measured, or not before the fill has

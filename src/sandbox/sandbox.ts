@@ -267,7 +267,7 @@ interface SceneOptions {
   readonly quirks?: Partial<Quirks>;
   /** True: days fill up as they approach. False: a date stays the same, whenever it is read. */
   readonly live?: boolean;
-  /** The rates at which near dates change, one per product (changes.ts). Absent: no changes. */
+  /** The rates at which near dates change, one per product (world/changes.ts). Absent: no changes. */
   readonly changes?: ChangeRates;
   /**
    * True: small bodies without compression: few dates with tickets, one slot, one variant, one image. For months of

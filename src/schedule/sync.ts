@@ -161,7 +161,7 @@ export interface UnreadFailure {
 
 export type RefusedRead = Extract<Outcome, { kind: 'refused' }>;
 
-/** Judges every answer that refuses a record (evidence/reach.ts). */
+/** Judges every answer that refuses a record (trust/refusals.ask.ts). */
 export interface RefusalJudge {
   /** Returns how far a refusal reaches. If it may concern more than its record, requests other records first. */
   judge(record: AskedRecord, refusal: RefusedRead, signal: AbortSignal): Promise<Reach>;

@@ -12,7 +12,7 @@ import { count, type Line, median, quantile } from './measure.ts';
 
 const commits = 9_000;
 const products = 2_000;
-/** As the daemon asks for a checkpoint while it reads (engine.ts). */
+/** As the daemon asks for a checkpoint while it reads (sync-cycle.ts). */
 const checkpointEvery = 100;
 
 interface Written {

@@ -49,7 +49,7 @@ export function nearestTests(root: string, many = 18): (file: string, readers?: 
   };
 }
 
-/** The beginnings of the words of a path and their weights: of `src/mirror/image-file/outcomes.ts` outc 3, imag and file 2, mirr 1. */
+/** The beginnings of the words of a path and their weights: of `src/catalogue/image-file/outcomes.ts` outc 3, imag and file 2, cata 1. */
 function wordsOf(path: string): Map<string, number> {
   const parts = path.split('/').slice(1).reverse();
   const words = parts.flatMap((part, index) => {

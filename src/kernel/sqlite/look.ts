@@ -9,7 +9,7 @@ import { guarded } from './refusals.ts';
 
 type Condition = 'missing' | 'empty' | 'well' | 'damaged' | 'foreign' | 'newer' | 'development';
 
-/** Condition of the file at a path (domain/files.ts), and a description for a person of what is wrong with it. */
+/** Condition of the file at a path (files/pair-trouble.rules.ts), and a description for a person of what is wrong with it. */
 export interface Look {
   readonly condition: Condition;
   /** Null if nothing is wrong. */
