@@ -97,17 +97,30 @@ export function costOfResync(
   const estimated_from = typeof listed === 'number' ? listed : null;
   const products = Math.max(estimated_from ?? 0, facts.mirror.catalogue.products.count());
   const known = counted ?? facts.mirror.schedule.records.count(selection);
-  const counts = estimated_from === null ? known : estimated(selection, products);
+  const counts = estimated_from === null ? known : estimated(selection.kinds, products);
   const calls = callsOf(facts, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
   return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
 }
 
-/** Returns whether a mirror knows all that a request names: its list was walked, if the request needs it. */
-export function isCountable(facts: SyncFacts, request: ResyncRequest): boolean {
+/**
+ * Counts the records that a request names, by resource, where no daemon runs. Kinds of record that the configuration has
+ * added since the last start have none yet; they count one record per product. Returns null if the list that the request
+ * needs was never walked: the service has to be asked.
+ */
+export function countStored(facts: SyncFacts, request: ResyncRequest): ReadonlyMap<string, number> | null {
+  const { records } = facts.mirror.schedule;
+  const { kinds, product_ids } = select(facts, request);
   const { primary } = walkKinds(facts.policy.extent);
-  const isNamed = select(facts, request).kinds.some(({ resource }) => resource === primary.resource);
-  return !isNamed || facts.mirror.schedule.records.find({ ...primary, product_id: 0 })?.fetched_at != null;
+  const isNamed = kinds.some(({ resource }) => resource === primary.resource);
+  if (isNamed && records.find({ ...primary, product_id: 0 })?.fetched_at == null) return null;
+  const counts = records.count({ kinds, product_ids });
+  const added = kinds.filter((kind) => records.count({ kinds: [kind], product_ids: null }).get(kind.resource) === 0);
+  // Of named products, the selection has one more: the lists.
+  const products = product_ids === null ? facts.mirror.catalogue.products.count() : product_ids.length - 1;
+  for (const [resource, expected] of estimated(added, products))
+    counts.set(resource, (counts.get(resource) ?? 0) + expected);
+  return counts;
 }
 
 /**
@@ -137,8 +150,8 @@ export async function countListed(
   return reading?.kind === 'read' ? (reading.value.total ?? 'unknown') : 'unknown';
 }
 
-/** Returns the number of records of a selection after the first walk of the list, by resource. */
-function estimated({ kinds }: RecordSelection, products: number): Map<string, number> {
+/** Returns the number of records of these kinds after the first walk of the list, by resource. */
+function estimated(kinds: readonly KindKey[], products: number): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { resource } of kinds)
     counts.set(resource, (counts.get(resource) ?? 0) + (isList(resource) ? 1 : products));

@@ -20,10 +20,12 @@ it('a dry run before the first start makes no files, and prices what the run cos
   const { path: cwd } = directory;
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 24 });
   const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(
-    config,
-    testConfigText(cwd, sandbox.url, { service: { profile: { authorization: { header: null }, page_size: 10 } } }),
-  );
+  const profile = { authorization: { header: null }, page_size: 10 };
+  const write = (languages: string[], horizon: number) => {
+    const more = { service: { profile, languages }, cadence: { availability: { horizon } } };
+    writeFileSync(config, testConfigText(cwd, sandbox.url, more));
+  };
+  write(['en'], 92);
   const run = (...args: string[]) => runHere(['--config', config, 'resync', '--all', ...args]);
 
   const shown = await run('--dry-run');
@@ -45,6 +47,13 @@ it('a dry run before the first start makes no files, and prices what the run cos
   const before = bytes();
   expect(JSON.parse((await run('--dry-run', '--json')).stdout)).toMatchObject({ estimated_from: null });
   expect(bytes()).toEqual(before);
+  // Records of a further language and of more dates are priced before a start creates them, of all products and of one.
+  write(['en', 'de'], 200);
+  const [product] = sandbox.world.visible();
+  const prices = () => Promise.all([[], ['--product', `${product?.id}`]].map((of) => run('--dry-run', '--json', ...of)));
+  const expected = await prices();
+  expect((await run('--wait')).code).toBe(0);
+  expect(await prices()).toEqual(expected);
   putFiles('1.0.0', path);
   const older = bytes();
   expect(await run('--dry-run')).toMatchObject({

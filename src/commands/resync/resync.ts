@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import type { LoadedConfig } from '../../config/load.ts';
 import {
   costOfResync,
-  isCountable,
+  countStored,
   type ResyncCost,
   type ResyncRequest,
   resyncResources,
@@ -90,7 +90,8 @@ async function priceQuietly(io: Io, loaded: LoadedConfig, request: ResyncRequest
     using mirror = openMirrorFacts(path);
     const policy = policyOf(config, (resource) => mirror.schedule.offers.offers(resource));
     const facts = { mirror, clock: systemClock, policy };
-    if (isCountable(facts, request)) return costOfResync(facts, request, config.budget.requests_per_second);
+    const counted = countStored(facts, request);
+    if (counted !== null) return costOfResync(facts, request, config.budget.requests_per_second, { counted });
   }
   using place = elsewhere(loaded);
   return await askQuietDaemon(io, place.loaded, { operation: 'POST /v1/resync', body: { ...request, dry_run: true } });
