@@ -46,7 +46,7 @@ export async function applyDeliveries(sync: Sync, deliveries: Deliveries, signal
     const appliedUpTo = mirror.lastDelivery();
     const notifications: Notification[] = [];
     for (const delivery of found) {
-      notifications.push(decodeNotification(delivery.body, delivery));
+      notifications.push(decodeOrSetAside(sync, delivery));
       // Decoding a large one takes ten milliseconds: let the event loop turn before the next.
       if (delivery.body.length > largeBytes) await setImmediate();
     }
@@ -77,6 +77,17 @@ interface Decoded {
   readonly delivery: Delivery;
   readonly notification: Notification;
   readonly state: Settled;
+}
+
+/** Decodes a delivery. One that meets a fault of ours counts as unreadable, so that it does not end the daemon at each start. */
+function decodeOrSetAside({ log }: Sync, delivery: Delivery): Notification {
+  try {
+    return decodeNotification(delivery.body, delivery);
+  } catch (error) {
+    const { delivery_id, subscription_id } = delivery;
+    log.error({ err: error, delivery_id, subscription_id }, 'a delivery cannot be decoded: the list is read');
+    return { ...nothing, quarantine: 'not-applied' };
+  }
 }
 
 const nothing: Notification = { form: 'current', notices: [], quarantine: 'not-json', understood: false };

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { instant } from '../../src/kernel/clock.ts';
 import { isMisuse } from '../../src/push/closure.rules.ts';
 import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
@@ -80,6 +80,13 @@ describe('a delivery that meets a fault of this program', () => {
     expect(at.harness.record(poisonous, 'product_detail')).toMatchObject({ due_reason: 'notified' });
     expect(at.harness.log.lines()).toContainEqual(expect.objectContaining({ delivery_id: 1, level: 'error' }));
     expect(await at.apply()).toEqual({ applied: 0, superseded: 0, quarantined: 0 });
+    // The same where decoding it meets the fault.
+    using _ = vi.spyOn(String.prototype, 'toWellFormed').mockImplementationOnce(() => {
+      throw new Error('a fault of ours');
+    });
+    await at.post(notificationOf(other, disabled(words)));
+    expect(at.inbox.states()).toEqual(['quarantined', 'applied', 'quarantined']);
+    expect(at.harness.log.lines()).toContainEqual(expect.objectContaining({ delivery_id: 3, level: 'error' }));
   });
 
   it('of which not even the names can be used is treated as an unreadable one: the list is read', async () => {
