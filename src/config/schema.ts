@@ -104,7 +104,7 @@ const cadence = section({
     'For products with dynamic pricing.',
   ),
   covered: section(keyed(coveredResources, () => duration('28d', monthly))).describe(
-    'For products that a working, trusted subscription covers.',
+    "For products that a working, trusted subscription covers. A cadence shorter than the resource's own has no effect.",
   ),
   images: duration('7d', imageLimit).describe('When images are confirmed; none is shown after 14 days.'),
   availability: availability.describe('Dates, timeslots and prices, by how far ahead they lie.'),
