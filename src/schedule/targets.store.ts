@@ -154,11 +154,15 @@ function rowsOf(resource: UntieredResource): StaleRows[] {
   );
 }
 
-/** Returns the update of all rows to a new cadence, in milliseconds. */
+/** Returns the update of all rows to a new cadence, in milliseconds. Rows that were stale from the start stay so. */
 function moved({ table, after }: StaleRows) {
   return ({ every }: Bound<{ every: number }>) => {
     const stale_at = sql<Instant>`${sql.ref(after)} + ${every}`;
-    return query.updateTable(table).set({ stale_at }).where('stale_at', '<>', stale_at);
+    return query
+      .updateTable(table)
+      .set({ stale_at })
+      .where('stale_at', '<>', stale_at)
+      .whereRef('stale_at', '>', after);
   };
 }
 

@@ -50,7 +50,8 @@ it('a dry run before the first start makes no files, and prices what the run cos
   // Records of a further language and of more dates are priced before a start creates them, of all products and of one.
   write(['en', 'de'], 200);
   const [product] = sandbox.world.visible();
-  const prices = () => Promise.all([[], ['--product', `${product?.id}`]].map((of) => run('--dry-run', '--json', ...of)));
+  const prices = () =>
+    Promise.all([[], ['--product', `${product?.id}`]].map((of) => run('--dry-run', '--json', ...of)));
   const expected = await prices();
   expect((await run('--wait')).code).toBe(0);
   expect(await prices()).toEqual(expected);

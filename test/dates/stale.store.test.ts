@@ -76,7 +76,8 @@ it('texts and prices follow a new cadence of their own kind: of the category, fo
   const writer = otherWriter(mirror.path);
   const [usual = 0, top = 0, dynamic = 0, covered = 0] = harness.products();
   writer.exec(`UPDATE checkout SET has_dynamic_pricing = product_id = ${dynamic};
-    UPDATE _product SET covered = product_id = ${covered}`);
+    UPDATE _product SET covered = product_id = ${covered};
+    UPDATE _variant SET stale_at = checked_at WHERE product_id = ${covered}`);
   const category = { name: 'top', match: { product_ids: [top] }, cadence: { products: 2 * day, variants: 3 * day } };
   const daysOf = (dynamic_pricing: object, categories: object[] = []) => {
     const slower = { products: 5 * day, checkout_information: 6 * day, variants: 8 * day, dynamic_pricing };
@@ -92,7 +93,8 @@ it('texts and prices follow a new cadence of their own kind: of the category, fo
     [5, 5, 6, 8],
     [2, 2, 6, 3],
     [1, 1, 2, 8],
-    [5, 5, 28, 28],
+    // Variants that only its dates have brought stay stale.
+    [5, 5, 28, 0],
   ]);
   expect(daysOf({ products: day, checkout_information: 2 * day })[1]).toEqual([5, 5, 6, 8]);
   // Nothing but the cadences of dynamic prices has changed.
