@@ -78,6 +78,8 @@ export async function startProgramHere<First>(
   ...args: readonly (string | number)[]
 ): Promise<Program<First>> {
   const child = fork(join(import.meta.dirname, 'programs', name), args.map(String));
+  // Whoever waits for a message of it hears that it has ended.
+  child.on('error', () => {}).once('exit', () => child.emit('error', new Error(`${name} has ended`)));
   const [first] = (await once(child, 'message')) as [First];
   return { child, first, [Symbol.dispose]: () => void child.kill() };
 }
