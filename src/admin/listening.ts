@@ -70,12 +70,19 @@ export async function listenAt(
       return createServer();
     },
   });
-  const room = new ConnectionRoom({ ...own, known: 'for its connection' });
+  const isLocal = door.listen.startsWith('unix:');
+  const { connections } = own.limits;
+  // On a unix socket nobody shows a key: all have the whole room, and those without a request under way give way.
+  const room = new ConnectionRoom(
+    isLocal
+      ? { ...own, limits: { connections, strangers: connections }, known: 'for its request' }
+      : { ...own, known: 'for its connection' },
+  );
   const admit: Admit = ({ raw }, reply) => {
     const underWay = room.admitted(raw.socket);
     reply.raw.once('close', () => underWay[Symbol.dispose]());
   };
-  if (door.listen.startsWith('unix:')) app.addHook('onRequest', async (request, reply) => admit(request, reply));
+  if (isLocal) app.addHook('onRequest', async (request, reply) => admit(request, reply));
   const answered: string[] = [];
   app.addHook('onRoute', ({ method, url }) => void answered.push(`${String(method)} ${url}`));
   try {

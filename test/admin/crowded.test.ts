@@ -34,11 +34,11 @@ async function ask({ port, authorization = `Bearer ${canary.storefront}` }: Shop
 }
 
 /** Opens connections that send nothing, in groups: the kernel loses some of more that wait to be accepted. */
-async function idle(port: number, connections: number): Promise<readonly Socket[]> {
+async function idle(at: number | string, connections: number): Promise<readonly Socket[]> {
   const opened: Socket[] = [];
   while (opened.length < connections) {
     const group = Array.from({ length: Math.min(100, connections - opened.length) }, async () => {
-      const socket = connect(port, '127.0.0.1')
+      const socket = (typeof at === 'number' ? connect(at, '127.0.0.1') : connect(at))
         .on('error', () => undefined)
         .resume();
       await once(socket, 'connect');
@@ -53,9 +53,9 @@ describe('a storefront interface with many connections', () => {
   const stack = new AsyncDisposableStack();
   const { log, lines } = testLog('info');
   let daemon: RunningDaemon;
+  const { path } = stack.use(temporaryDirectory());
   let port = 0;
   beforeAll(async () => {
-    const { path } = stack.use(temporaryDirectory());
     port = await freePort();
     const storefront = { listen: `127.0.0.1:${port}` };
     const secrets = { storefront_token: createSecret(canary.storefront) };
@@ -91,6 +91,13 @@ describe('a storefront interface with many connections', () => {
     await Promise.all(wrong.map(async (socket) => socket.closed || (await once(socket, 'close'))));
     expect(known.status).toBe(200);
     known.leave();
+    for (const socket of flood) socket.destroy();
+  });
+
+  it('counts nobody among them on a unix socket, where no key is shown', async () => {
+    const flood = await idle(join(path, 'state', 'admin.sock'), 2 * roomFor(null).limits.strangers);
+    for (const socket of flood) socket.write('GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n');
+    await expect.poll(() => flood.filter(({ bytesRead }) => bytesRead === 0).length).toBe(0);
     for (const socket of flood) socket.destroy();
   });
 });
