@@ -14,7 +14,7 @@ const ageOfDate = {
 const pricesOfDate = {
   lowest_adult_price: money(
     { null: 'sold out, or no exact price of those' },
-    'What a shop prints: what an adult pays, the lowest price above 0, or 0 if adults pay nothing. Where no adult ticket can be had, the dearest variant of the type that most variants have, each at its cheapest time.',
+    'What a shop prints: what an adult pays, the lowest price above 0, or 0 if adults pay nothing. Where no adult ticket can be had, it is of the most common type of variant: each variant counts at its cheapest time, and the dearest of them is printed.',
   ),
   price_variant_type: text(
     { null: 'there is no such price, or the service does not say whose it is' },
