@@ -49,7 +49,7 @@ export function checkCommand(io: Io): Command {
         .argParser(wait)
         .default(deadline.usual, duration(deadline.usual)),
     )
-    .option('--caller <key>', 'a name for the caller, of your choice: each may make 30 live checks a minute', callerKey)
+    .option('--caller <key>', 'a name for the caller, of your choice: each may cause 30 calls a minute', callerKey)
     .option('--json', 'print JSON; the fields are a contract (schema/contract.json)')
     .addHelpText(
       'after',

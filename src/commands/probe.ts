@@ -22,7 +22,7 @@ export function probeCommand(io: Io, pace: { readonly calls_a_second?: number } 
   return new Command('probe')
     .description(
       `Compares the live service with our assumptions about it, in at most ${mostCalls} unhurried calls; stores nothing. ` +
-        'Exit 0: the comparison is complete, as far as its output says; 69: the service cannot be used; 75: it asks for a long pause, or a daemon holds the lock.',
+        'Exit 0: the comparison is complete, as far as its output says; 69: the service cannot be used; 75: it asks for a long pause, or a daemon does not answer.',
     )
     .option('--record <dir>', 'save the answers, without texts, ids and prices, for catalogued sandbox --recorded DIR')
     .option('--adapter <file>', 'use this module in place of service.adapter; no daemon may run')
