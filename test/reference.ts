@@ -121,12 +121,8 @@ export const members = (): string =>
     }),
   );
 
-/** The table of docs/reference/promises.md. */
-export const promises = (): string =>
-  table(
-    'Guarantee, Shown by',
-    guarantees.map(({ promise, shown }) => [promise, shown.map((each) => each.replace(/.* -- .*/, '`$&`')).join(', ')]),
-  );
+/** The list of docs/reference/promises.md. */
+export const promises = (): string => guarantees.map(({ promise }) => `- ${promise}.\n`).join('');
 
 /** Returns the number with which a constant or member is declared in a source file: the first of its name. */
 function declared(path: string, name: string): string {

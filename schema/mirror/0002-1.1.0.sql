@@ -100,7 +100,7 @@ UPDATE checkout SET
   post_purchase = CASE json_type(document, '$.additional_information.post_purchase') WHEN 'text'
     THEN NULLIF(json_extract(document, '$.additional_information.post_purchase'), '') END;
 
--- The last changes of each subject that may become a wave, and the counts of its answers (domain/evidence/wave.ts).
+-- The last changes of each subject that may become a wave, and the counts of its answers (trust/wave.rules.ts).
 CREATE TABLE _wave (
   subject TEXT PRIMARY KEY,         -- as in _claim
   state TEXT NOT NULL               -- as JSON
