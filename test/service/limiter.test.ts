@@ -3,6 +3,7 @@ import { instant } from '../../src/kernel/clock.ts';
 import { type Lane, type LaneEntry, type LaneShares, lanes } from '../../src/schedule/lanes.rules.ts';
 import { Limiter, type LimiterOptions } from '../../src/service/limiter.ts';
 import type { Outcome } from '../../src/service/outcome.ts';
+import type { VirtualClock } from '../fakes/virtual-clock.ts';
 import { manualClock } from './manual-clock.ts';
 
 const answer: Outcome = { kind: 'answer', status: 200, text: '{}', hash: '', bytes: 2, sent_at: instant(0) };
@@ -16,9 +17,14 @@ const never = new AbortController().signal;
 const second = 1000;
 const minute = 60 * second;
 
-/** A limiter on a clock that stands still, without jitter; a limit of 20 calls a second starts at ten, one at a time. */
-function setUp(budget: Partial<LimiterOptions['budget']> = {}, more: Partial<LimiterOptions> = {}) {
-  const clock = manualClock();
+/**
+ * A limiter on a clock that stands still, without jitter; a limit of 20 calls a second starts at ten, one at a time. With
+ * calls whose ends are in the test's hand, and the instants at which they started.
+ */
+function setUp(
+  budget: Partial<LimiterOptions['budget']> = {},
+  { clock = manualClock(), ...more }: Partial<LimiterOptions> & { readonly clock?: VirtualClock } = {},
+) {
   const limiter = new Limiter({
     budget: { requests_per_second: 20, concurrency: 4, lanes: shares({}), ...budget },
     clock,
@@ -27,17 +33,6 @@ function setUp(budget: Partial<LimiterOptions['budget']> = {}, more: Partial<Lim
     throttled: () => undefined,
     ...more,
   });
-  return { clock, limiter };
-}
-
-function shares(some: Partial<LaneShares>): LaneShares {
-  return { ...(Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>), ...some };
-}
-
-type SetUp = ReturnType<typeof setUp>;
-
-/** Calls whose ends are in the test's hand, and the instants at which they started. */
-function calls({ clock, limiter }: SetUp) {
   const origin = clock.monotonic();
   const started: { name: string; at: number; end: (outcome: Outcome) => void }[] = [];
   const call = (name: string, signal = never, entry: LaneEntry = 'near') => {
@@ -54,18 +49,24 @@ function calls({ clock, limiter }: SetUp) {
     run.catch(() => undefined);
     return run;
   };
-  return { started, call, names: () => started.map(({ name }) => name) };
+  const names = () => started.map(({ name }) => name);
+  return { clock, limiter, started, call, names, [Symbol.dispose]: () => limiter[Symbol.dispose]() };
 }
+
+function shares(some: Partial<LaneShares>): LaneShares {
+  return { ...(Object.fromEntries(lanes.map((lane) => [lane, 0])) as Record<Lane, number>), ...some };
+}
+
+type SetUp = ReturnType<typeof setUp>;
 
 /** A call was answered with 429, for half a minute. */
 async function afterThrottle() {
   const t = setUp();
-  const { started, call } = calls(t);
-  void call('a');
+  void t.call('a');
   await t.clock.advance(0);
-  started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
+  t.started[0]?.end({ kind: 'throttled', status: 429, until: instant(t.clock.now() + 30_000) });
   await t.clock.advance(0);
-  return { t, started, call };
+  return t;
 }
 
 /** Runs a call that ends at once, however long its turn takes. */
@@ -95,9 +96,8 @@ describe('a rest', () => {
       return clock.monotonic() + read / 1000;
     };
     const fine = { ...clock, monotonic };
-    const { limiter } = setUp({ requests_per_second: 60 }, { clock: fine });
-    using _ = limiter;
-    const t = { clock, limiter };
+    using t = setUp({ requests_per_second: 60 }, { clock: fine });
+    const { limiter } = t;
     for (let check = 0; check < 10; check += 1) {
       await clock.advance(20_000);
       await once(t, answer);
@@ -113,9 +113,8 @@ describe('a rest', () => {
 
 describe('turns', () => {
   test('come at the rate, first come first served', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { started, call } = calls(t);
+    using t = setUp();
+    const { started, call } = t;
     for (const name of ['a', 'b', 'c']) void call(name);
     await t.clock.advance(1000);
     expect(started.map(({ name, at }) => [name, at])).toEqual([
@@ -127,9 +126,8 @@ describe('turns', () => {
 
   test('come to none of several instances but the one that leads, as long as that is certain', async () => {
     let leads = false;
-    const t = setUp({}, { leadership: { trusted: () => leads } });
-    using _ = t.limiter;
-    const { call, names } = calls(t);
+    using t = setUp({}, { leadership: { trusted: () => leads } });
+    const { call, names } = t;
     void call('a');
     await t.clock.advance(minute);
     expect(names()).toEqual([]);
@@ -143,9 +141,8 @@ describe('turns', () => {
   });
 
   test('go to the most urgent lane first', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { call, names } = calls(t);
+    using t = setUp();
+    const { call, names } = t;
     void call('first');
     void call('fill 1', never, 'fill');
     void call('near', never, 'near');
@@ -156,9 +153,8 @@ describe('turns', () => {
   });
 
   test('leave each lane its reserved share, however much is asked for in the lanes before it', async () => {
-    const t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: shares({ near: 0.3, weekly: 0.1 }) });
-    using _ = t.limiter;
-    const { started, call } = calls(t);
+    using t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: shares({ near: 0.3, weekly: 0.1 }) });
+    const { started, call } = t;
     for (let index = 0; index < 100; index += 1)
       for (const lane of ['notification', 'near', 'weekly', 'fill'] as const) void call(lane, never, lane);
     for (let index = 0; index < 100; index += 1) {
@@ -174,9 +170,8 @@ describe('turns', () => {
   });
 
   test('of a lane that is empty go to the most urgent that is not', async () => {
-    const t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: shares({ near: 0.5 }) });
-    using _ = t.limiter;
-    const { started, call, names } = calls(t);
+    using t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: shares({ near: 0.5 }) });
+    const { started, call, names } = t;
     for (const lane of ['fill', 'far', 'far'] as const) void call(lane, never, lane);
     for (let index = 0; index < 3; index += 1) {
       started.at(-1)?.end(answer);
@@ -186,9 +181,8 @@ describe('turns', () => {
   });
 
   test('of checks wait for no slow call of another lane: one connection more is theirs alone', async () => {
-    const t = setUp({ requests_per_second: 2000, concurrency: 2 });
-    using _ = t.limiter;
-    const { started, call, names } = calls(t);
+    using t = setUp({ requests_per_second: 2000, concurrency: 2 });
+    const { started, call, names } = t;
     for (const name of ['slow 1', 'slow 2', 'slow 3']) void call(name);
     await t.clock.advance(5000);
     expect(names()).toEqual(['slow 1', 'slow 2']);
@@ -205,9 +199,8 @@ describe('turns', () => {
 
   test('of checks come before what is reserved for other lanes, but for a flood of them', async () => {
     const reserved = shares({ near: 0.3, far: 0.1, weekly: 0.1 });
-    const t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: reserved });
-    using _ = t.limiter;
-    const { started, call } = calls(t);
+    using t = setUp({ requests_per_second: 2000, concurrency: 1, lanes: reserved });
+    const { started, call } = t;
     const order = async (turns: number) => {
       const from = started.length;
       for (let turn = 0; turn < turns; turn += 1) {
@@ -230,9 +223,8 @@ describe('turns', () => {
   });
 
   test('are limited to so many in flight, and a slot that frees is taken at once', async () => {
-    const t = setUp({ concurrency: 2 });
-    using _ = t.limiter;
-    const { started, call, names } = calls(t);
+    using t = setUp({ concurrency: 2 });
+    const { started, call, names } = t;
     for (const name of ['a', 'b', 'c', 'd']) void call(name);
     await t.clock.advance(5000);
     expect(names()).toEqual(['a', 'b']);
@@ -244,9 +236,8 @@ describe('turns', () => {
   });
 
   test('count in the second in which their calls are sent: calls that were held up together are followed by as many pauses', async () => {
-    const t = setUp({ concurrency: 8 });
-    using _ = t.limiter;
-    const { started, call } = calls(t);
+    using t = setUp({ concurrency: 8 });
+    const { started, call } = t;
     for (let n = 0; n < 6; n += 1) call(`call ${n}`);
     await t.clock.advance(250);
     // Three have had their turns, and are sent at this moment.
@@ -261,9 +252,8 @@ describe('turns', () => {
   });
 
   test('of a call that throws go to the next', async () => {
-    const t = setUp({ concurrency: 1 });
-    using _ = t.limiter;
-    const { call, names } = calls(t);
+    using t = setUp({ concurrency: 1 });
+    const { call, names } = t;
     const thrown = t.limiter.run(() => Promise.reject(new Error('bug')), never, 'near');
     void call('next');
     await expect(thrown).rejects.toThrow('bug');
@@ -275,7 +265,7 @@ describe('turns', () => {
 describe('calls that notifications ask for', () => {
   test('take three tenths of the rate and no more, while nobody else calls', async () => {
     const t = setUp({ requests_per_second: 20, concurrency: 64 });
-    const { started, call } = calls(t);
+    const { started, call } = t;
     for (let each = 0; each < 200; each += 1) void call('triggered', never, 'triggered');
     for (let second = 0; second < 300; second += 1) {
       await t.clock.advance(100);
@@ -289,7 +279,7 @@ describe('calls that notifications ask for', () => {
 
   test('do not hold up others in the notification lane, nor those of other lanes', async () => {
     const t = setUp({ requests_per_second: 20, concurrency: 64 });
-    const { started, call, names } = calls(t);
+    const { started, call, names } = t;
     for (let each = 0; each < 50; each += 1) void call('triggered', never, 'triggered');
     await t.clock.advance(1000);
     started.length = 0;
@@ -301,7 +291,7 @@ describe('calls that notifications ask for', () => {
 
   test('leave when they are aborted, and are rejected when the limiter closes', async () => {
     const t = setUp({ requests_per_second: 20, concurrency: 64 });
-    const { call } = calls(t);
+    const { call } = t;
     const abort = new AbortController();
     for (let each = 0; each < 20; each += 1) void call('triggered', never, 'triggered');
     const aborted = call('aborted', abort.signal, 'triggered');
@@ -315,9 +305,8 @@ describe('calls that notifications ask for', () => {
 
 describe('aborting', () => {
   test('while waiting rejects with the reason and leaves no hole', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { started, call } = calls(t);
+    using t = setUp();
+    const { started, call } = t;
     const aborting = new AbortController();
     void call('a');
     const b = call('b', aborting.signal);
@@ -334,9 +323,8 @@ describe('aborting', () => {
   });
 
   test('before asking starts nothing', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { call, started } = calls(t);
+    using t = setUp();
+    const { call, started } = t;
     await expect(call('a', AbortSignal.abort(new Error('too late')))).rejects.toThrow('too late');
     expect(started).toEqual([]);
     expect(t.limiter.state()).toMatchObject({ calls: 0, in_flight: 0, waiting: 0 });
@@ -344,7 +332,7 @@ describe('aborting', () => {
 
   test('is what closing does to all who wait, and nobody comes in after', async () => {
     const t = setUp();
-    const { call } = calls(t);
+    const { call } = t;
     void call('a');
     const waiting = [call('b'), call('c')];
     t.limiter[Symbol.dispose]();
@@ -356,8 +344,8 @@ describe('aborting', () => {
 
 describe('a throttle', () => {
   test('pauses all, cuts the rate and is counted', async () => {
-    const { t, started, call } = await afterThrottle();
-    using _ = t.limiter;
+    using t = await afterThrottle();
+    const { started, call } = t;
     expect(t.limiter.state()).toMatchObject({
       rate: 8.245,
       throttled_count: 1,
@@ -377,8 +365,8 @@ describe('a throttle', () => {
     ['half an hour back', -1_800_000],
     ['a day back', -86_400_000],
   ] as const)('lasts as long as it should when the wall clock jumps %s', async ([, ms]) => {
-    const { t, started, call } = await afterThrottle();
-    using _ = t.limiter;
+    using t = await afterThrottle();
+    const { started, call } = t;
     void call('b');
     t.clock.jump(ms);
     expect(t.limiter.state().not_before).toBe(t.clock.now() + 30_000);
@@ -455,8 +443,7 @@ describe('a 429 about one product with an hour of Retry-After', () => {
   });
 
   test('is not asked for by those who waited for a turn already', async () => {
-    const t = setUp({ concurrency: 1 });
-    using _ = t.limiter;
+    using t = setUp({ concurrency: 1 });
     const { sent, call, minutes } = about(t);
     void call(1);
     const other = call(1);
@@ -485,8 +472,7 @@ describe('a 429 about one product with an hour of Retry-After', () => {
     await t.clock.advance(minute + second);
     t.limiter[Symbol.dispose]();
     const { clock } = t;
-    const next = setUp({}, { clock, learned: JSON.parse(JSON.stringify(kept.at(-1))) });
-    using _ = next.limiter;
+    using next = setUp({}, { clock, learned: JSON.parse(JSON.stringify(kept.at(-1))) });
     const again = about(next);
     expect(await again.call(1)).toMatchObject({ kind: 'throttled', rests: { alone: false } });
     void again.call(3);
@@ -495,8 +481,7 @@ describe('a 429 about one product with an hour of Retry-After', () => {
     await clock.advance(2 * second);
     expect(again.sent).toHaveLength(1);
     // A key that was set meanwhile is obeyed, too.
-    const obeying = setUp({}, { clock, retry_after: 'account', learned: JSON.parse(JSON.stringify(kept.at(-1))) });
-    using __ = obeying.limiter;
+    using obeying = setUp({}, { clock, retry_after: 'account', learned: JSON.parse(JSON.stringify(kept.at(-1))) });
     expect(obeying.limiter.pause().asked).toMatchObject({ next_try_at: null });
     expect(obeying.limiter.pause().not_before).toBeGreaterThan(clock.now() + 50 * minute);
   });
@@ -565,8 +550,7 @@ describe('the last of some answers', () => {
       unusable,
     ],
   ])('%s', async ([, steps, last, [throttles, pause, away, refused = 0]]) => {
-    const t = setUp();
-    using _ = t.limiter;
+    using t = setUp();
     let outcome: Outcome | null = null;
     for (const step of steps)
       if (typeof step === 'number') await t.clock.advance(step);
@@ -582,8 +566,7 @@ describe('the last of some answers', () => {
 
 describe('an outage', () => {
   test('costs at most 35 calls in ten minutes, and within 25 seconds of its end calls go on', async () => {
-    const t = setUp();
-    using _ = t.limiter;
+    using t = setUp();
     const { clock, limiter } = t;
     const from = clock.now();
     let [up, stopped] = [false, false];
@@ -605,9 +588,8 @@ describe('an outage', () => {
   });
 
   test('is probed by one call at a time', async () => {
-    const t = setUp();
-    using _ = t.limiter;
-    const { started, call } = calls(t);
+    using t = setUp();
+    const { started, call } = t;
     for (let i = 0; i < 8; i++) void call(`${i}`);
     await t.clock.advance(300);
     expect(started).toHaveLength(4);
@@ -622,8 +604,7 @@ describe('an outage', () => {
   const isAway = (t: SetUp) => t.limiter.pause().away?.how ?? null;
 
   test('is also five answers in a row of which none can be used, about three products, until one can', async () => {
-    const t = setUp();
-    using _ = t.limiter;
+    using t = setUp();
     for (const product of [1, 1, 1, 2, 2]) expect(await once(t, html, product)).toMatchObject({ kind: 'failed' });
     expect(isAway(t)).toBe(null);
     expect(await once(t, html, 3)).toMatchObject({ kind: 'unreachable' });
@@ -637,8 +618,7 @@ describe('an outage', () => {
   });
 
   test('is seen again ten minutes after one answer in the middle of it, also where every product has failed by then', async () => {
-    const t = setUp();
-    using _ = t.limiter;
+    using t = setUp();
     const all = [1, 2, 3, 4, 5, '/v2/products'];
     for (const about of all) await once(t, html, about);
     await once(t, answer, 1);
@@ -660,9 +640,8 @@ describe('what was learned', () => {
     expect(kept).toEqual([stopped]);
     const { clock } = first;
     await clock.advance(20_000);
-    const second = setUp({}, { clock, learned: JSON.parse(JSON.stringify(kept[0])) });
-    using _ = second.limiter;
-    const { started, call } = calls({ ...second, clock });
+    using second = setUp({}, { clock, learned: JSON.parse(JSON.stringify(kept[0])) });
+    const { started, call } = second;
     void call('a');
     await clock.advance(39_000);
     expect(started).toHaveLength(0);
@@ -675,10 +654,9 @@ describe('what was learned', () => {
     const first = setUp({ requests_per_second: 4 });
     await once(first, answer);
     const { clock } = first;
-    const second = setUp({ requests_per_second: 4 }, { clock, learned: first.limiter.learned() });
+    using second = setUp({ requests_per_second: 4 }, { clock, learned: first.limiter.learned() });
     first.limiter[Symbol.dispose]();
-    using _ = second.limiter;
-    const { started, call } = calls({ ...second, clock });
+    const { started, call } = second;
     void call('a');
     expect(started).toHaveLength(0);
     await clock.advance(1000 / second.limiter.state().rate);
@@ -692,8 +670,7 @@ describe('a product that is always throttled beside 50 calls a second', () => {
    * knows what they are about.
    */
   async function minutes(known: 'known' | 'unknown'): Promise<{ passed: number[]; rate: number; throttled: number }> {
-    const t = setUp({ requests_per_second: 50 });
-    using _ = t.limiter;
+    using t = setUp({ requests_per_second: 50 });
     const { clock, limiter } = t;
     const passed = Array.from({ length: 10 }, () => 0);
     const from = clock.monotonic();
