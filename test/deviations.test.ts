@@ -166,7 +166,7 @@ describe('a service that cannot be followed', () => {
     // At once, and after the retries of an hour.
     const readStatus = async () => await daemon.status.shown();
     expect((await readStatus()).conditions[0]?.code).toBe(code);
-    await harness.liveUntil(clock.now() + hour);
+    await harness.live(hour);
     // A resync that waits ends with 69.
     const ended = state();
     expect(ended?.failed).toBeGreaterThan(0);

@@ -73,7 +73,7 @@ const prices = ({ rows }: VirtualHarness, product_id: number) =>
 
 async function filled(config: { service: Record<string, unknown> }) {
   const harness = await filledHarness({ products: 6 }, config);
-  await harness.liveUntil(harness.clock.now() + hour);
+  await harness.live(hour);
   const product = harness.sandbox.products().find(({ status, dynamic }) => status === 'available' && !dynamic);
   if (product === undefined) throw new Error('no product');
   return { harness, product };

@@ -65,15 +65,15 @@ describe('images that all vanish from the list', () => {
     async () => {
       await using harness = await filled({ lean: true, products: 130 }, seldom);
       takeAway(harness);
-      await harness.liveUntil(harness.clock.now() + 2 * day);
+      await harness.live(2 * day);
       const outcomes = outcomesOf(harness);
       expect(outcomes).toMatchObject([{ operation: 'image-list', affected: 130 }]);
       expect(said(harness)).toHaveLength(1);
       await harness.restart();
       expect(outcomesOf(harness)).toEqual(outcomes);
-      await harness.liveUntil(harness.clock.now() + 9 * day);
+      await harness.live(9 * day);
       const calls = harness.sandbox.calls.counts().calls;
-      await harness.liveUntil(harness.clock.now() + 2 * hour);
+      await harness.live(2 * hour);
       // Not every product at each minute's chores: that would be thousands.
       expect(harness.sandbox.calls.counts().calls - calls).toBeLessThan(130);
     },
@@ -82,13 +82,13 @@ describe('images that all vanish from the list', () => {
   it('are over when the list brings images again, and not when it is empty', async () => {
     await using harness = await filled({ lean: true, products: 30 }, { cadence: { products: '1h' } });
     const giveBack = takeAway(harness);
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     harness.sandbox.world.hide(() => true);
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    await harness.live(3 * hour);
     expect(outcomesOf(harness)).toHaveLength(1);
     harness.sandbox.world.hide(null);
     giveBack();
-    await harness.liveUntil(harness.clock.now() + 7 * hour);
+    await harness.live(7 * hour);
     expect(outcomesOf(harness)).toEqual([]);
     expect((await harness.compare()).first).toEqual([]);
   });
@@ -99,7 +99,7 @@ describe('images that all vanish from the list', () => {
     const product = harness.sandbox.products().find(({ images: own }) => own.length === 1);
     if (product === undefined) throw new Error('no product with one image');
     product.images = [];
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(images(harness)).toBe(shown - 1);
   });
 });
@@ -121,7 +121,7 @@ describe('experiences that a complete list lacks', () => {
     const before = stored(harness);
     const [gone] = harness.sandbox.world.experiences().keys();
     shorten(harness, (id) => id !== gone);
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(stored(harness)).toBe(before - 1);
   });
 
@@ -131,7 +131,7 @@ describe('experiences that a complete list lacks', () => {
     expect(before[0]).toBeGreaterThan(8);
     const walked = lists(harness);
     shorten(harness, (id) => id % 5 === 0);
-    for (; lists(harness) - walked < 2; await harness.liveUntil(harness.clock.now() + 5 * minute));
+    for (; lists(harness) - walked < 2; await harness.live(5 * minute));
     expect([stored(harness), links(harness)]).toEqual(before);
     // Even where everything stored is from long ago: age is no witness.
     const writer = new Database(harness.daemon.config.mirror.path);
@@ -139,7 +139,7 @@ describe('experiences that a complete list lacks', () => {
     writer.close();
     await harness.restart();
     expect([stored(harness), links(harness)]).toEqual(before);
-    for (; lists(harness) - walked < 3; await harness.liveUntil(harness.clock.now() + 5 * minute));
+    for (; lists(harness) - walked < 3; await harness.live(5 * minute));
     expect(stored(harness)).toBeLessThan(before[0] ?? 0);
   });
 });

@@ -31,7 +31,7 @@ describe('a list', () => {
       expect(failing?.failure).toContain('endless-list: the list does not end');
       // The service mends itself: the next walk is complete.
       harness.sandbox.setQuirks({ list_end: 'ends' });
-      await harness.liveUntil(harness.clock.now() + day);
+      await harness.live(day);
       expect(harness.daemon.mirror.schedule.walks.find(walk)?.completed_at).not.toBeNull();
       expect(harness.status().records.failing).toBe(0);
     },
@@ -52,11 +52,11 @@ describe('a row', () => {
       const before = harness.rows('SELECT product_id, image_key FROM images');
       expect(before.length).toBeGreaterThan(5);
       harness.sandbox.setQuirks({ images_null: 1 });
-      await harness.liveUntil(harness.clock.now() + 8 * day);
+      await harness.live(8 * day);
       expect(harness.products().length).toBe(12);
       expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
       expect(harness.rows('SELECT product_id, image_key FROM images')).toEqual(before);
-      await harness.liveUntil(harness.clock.now() + 7 * day);
+      await harness.live(7 * day);
       expect(harness.rows('SELECT * FROM images')).toEqual([]);
       expect(harness.products().length).toBe(12);
     },

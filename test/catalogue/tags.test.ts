@@ -50,13 +50,13 @@ describe('tags', () => {
     const before = stored(harness);
     const after = harness.rows<{ newest: number }>('SELECT max(seq) AS newest FROM changes')[0]?.newest ?? 0;
     harness.sandbox.world.tagEdits.set(id, null);
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(stored(harness)).toBe(before - 1);
     expect(namesOf(harness, id)).toEqual([]);
     expect(harness.rows(`SELECT 1 FROM product_tags WHERE tag_id = ${id}`)).not.toEqual([]);
     expect(changes(harness, after)).toEqual([{ language: null, detail: JSON.stringify({ tag_ids: [id] }) }]);
     harness.sandbox.world.tagEdits.delete(id);
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(namesOf(harness, id)).toHaveLength(2);
   });
 

@@ -71,7 +71,7 @@ it('random reads of what is true find nothing outdated, cost the share that is c
   await using stack = new AsyncDisposableStack();
   const harness = await filled(stack, still);
   const before = harness.sandbox.calls.counts().calls;
-  await harness.liveUntil(harness.clock.now() + 2 * day);
+  await harness.live(2 * day);
   const { lanes } = harness.daemon.limiter.state();
   const measured = truthIn(harness);
   expect(measured).toMatchObject({ audited: lanes.audit.calls, outdated: 0, share: 0 });
@@ -100,7 +100,7 @@ it('random reads measure what is outdated, by what sells, as looks at everything
   const seen = { outdated: 0, all: 0 };
   const end = clock.now() + 6 * day;
   while (clock.now() < end) {
-    await harness.liveUntil(clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     const outdated = outdatedNow(harness);
     for (const { id, status } of harness.sandbox.world.visible()) {
       if (status !== 'available') continue;

@@ -48,7 +48,7 @@ describe('after a downtime of three days', () => {
       },
       { scheduling: 'fixed', budget: { requests_per_second: 10, concurrency: 4 } },
     );
-    await harness.liveUntil(harness.clock.now() + 6 * hour);
+    await harness.live(6 * hour);
     order.length = 0;
     const start = harness.clock.now() + 3 * day;
     await harness.drive(harness.clock.sleep(3 * day));

@@ -86,14 +86,14 @@ describe('jobs that find nothing to do', () => {
 
   it('need no lock: another writer holds none of them up', async () => {
     await using harness = await filled(6);
-    await harness.liveUntil(harness.clock.now() + 60_000, 1000);
+    await harness.live(60_000, 1000);
     expect(await heldUp(harness)).toEqual([]);
   });
 
   it('need one as soon as there is something (control)', async () => {
     await using harness = await filled(6);
     const { mirror } = harness.daemon;
-    await harness.liveUntil(harness.clock.now() + 60_000, 1000);
+    await harness.live(60_000, 1000);
     mirror.status.outcomes.note('live-checks', harness.clock.now(), { affected: 1 });
     expect(await heldUp(harness)).toEqual(['check-flood']);
     expect(mirror.status.outcomes.all()).toMatchObject([{ failed_at: null }]);

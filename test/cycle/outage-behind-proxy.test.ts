@@ -28,7 +28,7 @@ function ask({ daemon }: VirtualHarness): void {
 }
 
 const liveFor = (harness: VirtualHarness, ms: number, step = second) =>
-  harness.liveUntil(harness.clock.now() + ms, step);
+  harness.live(ms, step);
 
 /** Returns the calls that are made in so long. */
 async function callsIn(harness: VirtualHarness, ms: number): Promise<number> {

@@ -8,7 +8,7 @@ import { virtualHarness } from '../fakes/virtual-harness.ts';
 /** Fills a mirror from a service with these quirks and keeps it for three hours. */
 async function lived(quirks: Partial<Quirks>) {
   await using harness = await virtualHarness({ products: 16, quirks });
-  await harness.liveUntil(harness.clock.now() + 3 * 3_600_000);
+  await harness.live(3 * 3_600_000);
   const { differences, first } = await harness.compare();
   const db = openMirrorForReading(harness.daemon.config.mirror.path);
   const { failures } = harness.status();

@@ -71,7 +71,7 @@ describe('a resync', () => {
       resources: ['checkout'],
       product_ids: [id],
     });
-    await harness.liveUntil(harness.clock.now() + 24 * hour);
+    await harness.live(24 * hour);
     expect(harness.job(job_id)).toMatchObject({ left: 0, failed: 1 });
     expect(harness.record(id, 'checkout_information')?.failures).toBeLessThan(12);
   });
@@ -86,13 +86,13 @@ describe('a resync', () => {
     // All but one are read before the second request. The call for the last one is under way.
     sandbox.faults.add({ kind: 'delay', ms: 20_000, path: `/v2/products/${slow}/checkout` });
     const first = requestResync(daemon.sync, request);
-    await harness.liveUntil(clock.now() + 5000);
+    await harness.live(5000);
     expect(progress(first.job_id)).toMatchObject({ records: 3, left: 1 });
     sandbox.faults.clear();
     const asked = clock.now();
     const second = requestResync(daemon.sync, request);
     expect(second).toMatchObject({ resumed: false, records: 3, left: 3 });
-    await harness.liveUntil(clock.now() + 60_000);
+    await harness.live(60_000);
     expect(progress(second.job_id)).toMatchObject({ records: 3, left: 0, failed: 0 });
     for (const product_id of [slow, other]) expect(fetched(product_id)).toBeGreaterThanOrEqual(asked);
     expect(progress(first.job_id)).toMatchObject({ left: 0, failed: 0 });
@@ -136,12 +136,12 @@ describe('a resync', () => {
   it('of one product that only the list brings walks the list', async () => {
     const asked: string[] = [];
     await using harness = await filled({ product: null }, asked);
-    const { daemon, clock } = harness;
+    const { daemon } = harness;
     const [product_id = 0] = harness.products();
     const { job_id, records } = requestResync(daemon.sync, { ...everything, product_ids: [product_id] });
     expect(records).toBeGreaterThan(0);
     asked.length = 0;
-    await harness.liveUntil(clock.now() + 60_000);
+    await harness.live(60_000);
     expect(asked).toContainEqual(expect.stringMatching(/^\/v2\/products(\?|$)/));
     expect(harness.job(job_id)).toMatchObject({ left: 0, failed: 0 });
   });
@@ -159,7 +159,7 @@ describe('a resync', () => {
       sandbox.world.disable(product_id, { reason: 'temporary_closure' });
       sandbox.faults.add({ kind: 'delay', path: `/v2/products/${product_id}\\?`, ms: 3000, times: 1 });
       const { job_id } = requestResync(daemon.sync, { ...everything, resources, product_ids: [product_id] });
-      await harness.liveUntil(clock.now() + 5 * 60_000);
+      await harness.live(5 * 60_000);
       expect(harness.job(job_id)).toMatchObject({
         left: 0,
         failed: 0,
@@ -171,7 +171,7 @@ describe('a resync', () => {
 
   it('counts dates that contradict the own read of their product, also after it was asked again (control)', async () => {
     await using harness = await filled();
-    const { daemon, clock, sandbox } = harness;
+    const { daemon, sandbox } = harness;
     const [product_id = 0] = harness.products();
     sandbox.faults.add({
       kind: 'status',
@@ -185,11 +185,11 @@ describe('a resync', () => {
       product_ids: [product_id],
     });
     // The first answer that says so is asked a second time, a minute later.
-    await harness.liveUntil(clock.now() + 50_000);
+    await harness.live(50_000);
     expect(harness.job(job_id)).toMatchObject({
       left: expect.toSatisfy((left: number) => left > 0),
     });
-    await harness.liveUntil(clock.now() + 190_000);
+    await harness.live(190_000);
     const job = harness.job(job_id);
     expect({ left: job?.left, failed: (job?.failed ?? 0) > 0 }).toEqual({ left: 0, failed: true });
   });
@@ -201,7 +201,7 @@ describe('a resync', () => {
     await harness.drive(clock.sleep(hour));
     for (const product of sandbox.products()) if (product.id === product_id) product.withdrawn = true;
     const { job_id, records } = requestResync(daemon.sync, { ...everything, resources: resyncResources });
-    await harness.liveUntil(clock.now() + 5 * 60_000);
+    await harness.live(5 * 60_000);
     const job = harness.job(job_id);
     expect(job).toMatchObject({ left: 0, failed: 0 });
     expect(job?.records).toBeLessThan(records);

@@ -64,7 +64,7 @@ async function course(sandbox: Partial<SandboxOptions> = {}, fill: 'copied' | 'o
     harness,
     machine,
     // Every second while something may happen, else every ten.
-    live: (ms) => harness.liveUntil(clock.now() + ms, ms > 5 * minute ? 10 * second : second),
+    live: (ms) => harness.live(ms, ms > 5 * minute ? 10 * second : second),
     pass: (ms) => harness.drive(clock.sleep(ms)),
     noticed: () => noticedIn(harness.daemon.config.mirror.path, clock.now()),
     wrong: () => {

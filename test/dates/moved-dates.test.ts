@@ -17,13 +17,13 @@ it('a date that midnight moves into another window is not forgotten where the re
   const found: unknown[] = [];
   // Midnight comes at a full hour everywhere in the sandbox: the service is away before and after it.
   for (let passed = 0; passed < 72; passed += 1) {
-    await harness.liveUntil(clock.now() + 5 * minute);
+    await harness.live(5 * minute);
     await sandbox.setReachable('yes');
-    await harness.liveUntil(clock.now() + 20 * minute);
+    await harness.live(20 * minute);
     reader.set(clock.now());
     for (const row of stale.all()) found.push({ passed, ...row });
     await sandbox.setReachable('no');
-    await harness.liveUntil(clock.now() + 35 * minute);
+    await harness.live(35 * minute);
   }
   expect(found).toEqual([]);
 });
@@ -35,6 +35,6 @@ it('a fill during which midnight comes leaves out no date: what was read before 
     { scheduling: 'fixed', budget: { requests_per_second: 1, concurrency: 4 } },
     { start: Date.parse('2026-11-21T10:58:00Z') },
   );
-  await harness.liveUntil(harness.clock.now() + 5 * minute);
+  await harness.live(5 * minute);
   expect((await harness.compare()).first).toEqual([]);
 });

@@ -51,7 +51,7 @@ async function closed() {
   const [date = ''] = bookable(harness, product.id);
   Object.assign(product, { status: 'unavailable', reason: 'temporary_closure' });
   await readList(harness);
-  await harness.liveUntil(harness.clock.now() + 3 * hour);
+  await harness.live(3 * hour);
   expect(harness.rows(`SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 0`)).toHaveLength(1);
   return { harness, product, date };
 }
@@ -74,7 +74,7 @@ describe.each(ways)('sales_enabled: %s from a cache of the service', (how) => {
       harness.rows(`SELECT DISTINCT state, stale, freshness FROM availability_days WHERE product_id = ${product.id}`),
     ).toEqual([{ state: 'not_on_sale', stale: 1, freshness: 'stale' }]);
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 2 * minute);
+    await harness.live(2 * minute);
     expect(bookable(harness, product.id)).not.toContain(date);
     expect(bookable(harness, product.id).length).toBeGreaterThan(40);
     expect(broken(harness)).toEqual([]);
@@ -98,7 +98,7 @@ it('a service that answers from its caches for six seconds is true again within 
   await readNow(harness);
   expect(harness.rows(`SELECT 1 FROM products WHERE product_id = ${product.id} AND sellable = 1`)).toHaveLength(1);
   expect(bookable(harness, product.id)).toEqual([]);
-  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  await harness.live(2 * minute);
   expect(bookable(harness, product.id).length).toBeGreaterThan(40);
   expect((await harness.compare()).first).toEqual([]);
 });
@@ -109,11 +109,11 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const product = harness.sandbox.products().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('nothing is on sale');
     cachedAsClosed(harness, product.id, 'false');
-    await harness.liveUntil(harness.clock.now() + 7 * hour);
+    await harness.live(7 * hour);
     const [near] = datesOf(harness, product.id);
     expect(near?.off_sale_at).not.toBeNull();
     const before = harness.sandbox.calls.counts().calls;
-    await harness.liveUntil(harness.clock.now() + 2 * day);
+    await harness.live(2 * day);
     // Two days of a product: the other two of the harness have 8 near reads and 4 far ones each.
     expect(harness.sandbox.calls.counts().calls - before).toBeLessThan(120);
     expect((near?.due_at ?? 0) - harness.clock.now()).toBeLessThan(6 * hour);
@@ -122,7 +122,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     const contradicted = async () => (await harness.daemon.status.shown()).contradicted;
     expect(await contradicted()).toMatchObject({ products: 1 });
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 6 * hour);
+    await harness.live(6 * hour);
     expect(await contradicted()).toBeNull();
     expect((await harness.compare()).first).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
       left: jobs[0]?.records,
       failed: 0,
     });
-    await harness.liveUntil(harness.clock.now() + 3 * minute);
+    await harness.live(3 * minute);
     expect(jobs.map(({ job_id }) => harness.job(job_id))).toMatchObject([
       { left: 0, failed: jobs[0]?.records },
       { left: 0, failed: 0 },
@@ -161,7 +161,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
       desk.counter.flush();
       return harness.rows('SELECT sum(wrong) AS wrong, sum(unknown) AS unknown FROM availability_error_rate');
     };
-    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.live(hour);
     product.status = 'unavailable';
     expect(await check()).toMatchObject({ verdict: 'gone', reasons: ['not-on-sale'], now: { state: 'not_on_sale' } });
     expect(counted()).toEqual([{ wrong: 1, unknown: 0 }]);
@@ -172,7 +172,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
     await readList(harness);
     const contradicted = { verdict: 'unknown', reasons: ['sale-contradicted'], alternatives: [] };
     expect(await check()).toMatchObject(contradicted);
-    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.live(hour);
     expect(await check()).toMatchObject(contradicted);
     harness.sandbox.faults.clear();
     expect(await check()).toMatchObject({ verdict: 'holds' });
@@ -190,7 +190,7 @@ describe('dates that are answered as not on sale while the product is on sale', 
       to: null,
     });
     await readNow(harness);
-    await harness.liveUntil(harness.clock.now() + 80 * second);
+    await harness.live(80 * second);
     const told = explainProduct(harness.daemon.sync, product?.id ?? 0);
     expect(told).toMatchObject({ sellable: true, dates_off_at: expect.any(Number) });
     expect(told?.records.filter(({ resource }) => resource === 'availability')).toMatchObject(

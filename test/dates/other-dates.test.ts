@@ -43,7 +43,7 @@ describe('a service that', () => {
     'has start_date and end_date %s turns no date into sold out, is named by a condition, and is true when it ends',
     async (dates) => {
       await using harness = await filledHarness({ products: 8 });
-      await harness.liveUntil(harness.clock.now() + 3 * hour);
+      await harness.live(3 * hour);
       harness.sandbox.setQuirks({ dates });
       const job = await readAll(harness);
       // Given up at once: nobody is kept waiting for answers that will be the same.
@@ -54,7 +54,7 @@ describe('a service that', () => {
         { resource: 'availability' },
       ]);
       harness.sandbox.setQuirks({ dates: 'honoured' });
-      await harness.liveUntil(harness.clock.now() + 26 * hour);
+      await harness.live(26 * hour);
       await harness.drive(runChores(harness.daemon.sync, never));
       expect(noticed(harness)).toEqual([]);
       expect((await harness.compare()).first).toEqual([]);
@@ -86,7 +86,7 @@ describe('a service that', () => {
       await harness.drive(runSyncCycle(harness.daemon.sync, 4, { job_id: null, signal: never }));
       expect(far()).toEqual(before);
       expect(falselySoldOut(harness)).toEqual([]);
-      await harness.liveUntil(harness.clock.now() + 3 * 60_000);
+      await harness.live(3 * 60_000);
       expect(far()).toEqual(before.map(() => 'sold_out'));
     },
   );
@@ -115,11 +115,11 @@ describe('a service that', () => {
     await readAll(harness);
     expect(bookable()).toBe(before);
     // Said twice, it is believed.
-    await harness.liveUntil(harness.clock.now() + 3 * 60_000);
+    await harness.live(3 * 60_000);
     expect(bookable()).toBe(0);
     harness.sandbox.faults.clear();
     harness.sandbox.setQuirks({ dates: 'shifted' });
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(harness.rows('SELECT 1 FROM freshness WHERE met = 0')).not.toEqual([]);
     expect(bookable()).toBeGreaterThan(before / 2);
     expect(falselySoldOut(harness)).toEqual([]);

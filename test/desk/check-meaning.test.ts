@@ -12,7 +12,7 @@ const minute = 60_000;
 async function filled(config: Record<string, unknown> = {}) {
   const service = { currencies: ['EUR', 'USD'] };
   const harness = await filledHarness({ products: 6 }, { service, scheduling: 'fixed', ...config });
-  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  await harness.live(2 * minute);
   const desk = new CheckDesk(harness.daemon);
   const sells = (each: SandboxProduct) => harness.sandbox.world.days(each, date, date, 'EUR').length > 0;
   const product = harness.sandbox.world.visible().find((each) => each.status === 'available' && sells(each));
@@ -82,7 +82,7 @@ describe('a check in a currency', () => {
     await test.check();
     test.product.sold_out.delete(date);
     await test.check();
-    await test.harness.liveUntil(test.harness.clock.now() + 7 * 60 * minute);
+    await test.harness.live(7 * 60 * minute);
     expect(test.states()).toEqual({ EUR: 'available', USD: 'available' });
   });
 
@@ -96,7 +96,7 @@ describe('a check in a currency', () => {
     const before = read() ?? 0;
     test.product.price *= 2;
     expect(await test.check()).toMatchObject({ verdict: 'changed', reasons: ['price-changed'] });
-    await test.harness.liveUntil(test.harness.clock.now() + 2 * minute);
+    await test.harness.live(2 * minute);
     expect(read()).toBeGreaterThan(1.9 * before);
   });
 });
@@ -127,11 +127,11 @@ describe('a check of a product that the service does not have', () => {
     expect(test.bookable()).toBe(0);
     expect(test.failures()).toEqual(test.failures().map(() => 0));
     expect(await test.check({ currency: 'USD' })).toMatchObject({ verdict: 'gone', mirror: { state: 'not_on_sale' } });
-    await harness.liveUntil(harness.clock.now() + 5 * minute);
+    await harness.live(5 * minute);
     expect(test.bookable()).toBe(0);
     harness.sandbox.faults.clear();
     expect(await test.check()).toMatchObject({ verdict: 'holds' });
-    await harness.liveUntil(harness.clock.now() + 5 * minute);
+    await harness.live(5 * minute);
     expect(test.bookable()).toBe(before);
   });
 });

@@ -67,7 +67,7 @@ function pack(path: string, to: string): void {
 async function makeFiles(directory: string): Promise<void> {
   await using harness = await filledHarness(...keptWorld);
   change(harness.sandbox.world);
-  await harness.liveUntil(harness.clock.now() + livedOn);
+  await harness.live(livedOn);
   const { path, inbox_path } = harness.daemon.config.mirror;
   await harness.restart({
     meanwhile: async () => {

@@ -88,7 +88,7 @@ export async function notifiedHarness(
   }
 
   const query = <Row>(sql: string): Row[] => harness.rows(sql);
-  const live = (ms: number, step = minute) => harness.liveUntil(harness.clock.now() + ms, step);
+  const live = (ms: number, step = minute) => harness.live(ms, step);
   await live(2 * minute);
   return {
     harness,

@@ -9,10 +9,10 @@ export function bookableDays({ rows }: VirtualHarness): { days: number; stale: n
 
 /** Reads resources of all products again, and lives through the time that this takes. */
 export async function readAgain(
-  { resync, clock, liveUntil }: VirtualHarness,
+  { resync, live }: VirtualHarness,
   resources: readonly ResyncResource[],
   ms = 30 * 60_000,
 ): Promise<void> {
   await resync(resources);
-  await liveUntil(clock.now() + ms);
+  await live(ms);
 }

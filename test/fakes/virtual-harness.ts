@@ -45,6 +45,8 @@ export interface VirtualHarness extends AsyncDisposable {
    * within a minute is done together. With `step`, ticks after each step, whether there is work or not.
    */
   liveUntil(end: number, step?: number): Promise<void>;
+  /** The same for so long from now. */
+  live(ms: number, step?: number): Promise<void>;
   /** Runs one piece of work while the clock goes on whenever everybody waits for it. */
   drive<Result>(work: Promise<Result>): Promise<Result>;
   /** Runs the schedule until the mirror is filled for the first time. Throws where no read is due before that. */
@@ -301,6 +303,14 @@ async function harnessOf(
     }
   }
 
+  async function liveUntil(end: number, step?: number): Promise<void> {
+    while (clock.now() < end && !killed()) {
+      const at = step === undefined ? wholeMinute(clock.now() + Math.max(life.idleFor(), 1)) : clock.now() + step;
+      await driveFor(Number.POSITIVE_INFINITY, clock.sleep(Math.min(at, end) - clock.now()));
+      if (!killed()) await tick();
+    }
+  }
+
   const rows: Rows = (sql, ...values) => life.rows(sql, ...values);
   const ask: Ask = (name, request) => drive(life.ask(name, request));
   const job = (job_id: number | null) => life.askNow('GET /v1/jobs/{id}', { path: { id: String(job_id) } });
@@ -367,13 +377,8 @@ async function harnessOf(
       await runUntil(isFilled);
       if (!isFilled()) throw new Error('the mirror is not filled, and no read is due');
     },
-    liveUntil: async (end, step) => {
-      while (clock.now() < end && !killed()) {
-        const at = step === undefined ? wholeMinute(clock.now() + Math.max(life.idleFor(), 1)) : clock.now() + step;
-        await driveFor(Number.POSITIVE_INFINITY, clock.sleep(Math.min(at, end) - clock.now()));
-        if (!killed()) await tick();
-      }
-    },
+    liveUntil,
+    live: (ms, step) => liveUntil(clock.now() + ms, step),
     compare: async (forge = () => {}) => {
       const now = clock.now();
       const reader = openMirrorAt(life.daemon.config.mirror.path, now);

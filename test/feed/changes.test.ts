@@ -69,7 +69,7 @@ describe('the change feed', () => {
       .state(first.id, { language: 'en', currency: 'EUR', horizon: 92 })
       ?.days.find((day) => day.date === date);
     first.sold_out.add(date);
-    await harness.liveUntil(harness.clock.now() + 7 * hour);
+    await harness.live(7 * hour);
     const rows = feed(harness, last).filter(({ kind }) => kind !== 'date_added');
     const of = (id: number, kind: string) =>
       rows
@@ -91,7 +91,7 @@ describe('the change feed', () => {
 
     fourth.status = 'available';
     first.sold_out.delete(date);
-    await harness.liveUntil(harness.clock.now() + 27 * hour);
+    await harness.live(27 * hour);
     const later = feed(harness, last);
     expect(later.filter(({ kind }) => kind === 'sale_enabled').map(({ product_id }) => product_id)).toEqual([
       fourth.id,
@@ -109,7 +109,7 @@ describe('the change feed', () => {
   it('of a quiet day tells of nothing but the dates that the horizon brings', async () => {
     await using harness = await filled();
     const last = feed(harness).at(-1)?.seq;
-    await harness.liveUntil(harness.clock.now() + 30 * hour);
+    await harness.live(30 * hour);
     const told = feed(harness, last).map(({ kind }) => kind);
     expect(new Set(told.filter((kind) => !isNewer(kind as ChangeKind)))).toEqual(new Set(['date_added']));
     // Those that are sold out from the first.

@@ -72,7 +72,7 @@ describe('a filled mirror and its inbox', () => {
     if (edited === undefined || withdrawn === undefined) throw new Error('too few products');
     edited.title = 'Another Name';
     withdrawn.withdrawn = true;
-    await harness.liveUntil(harness.clock.now() + 4 * 3_600_000);
+    await harness.live(4 * 3_600_000);
     const db = new Database(harness.daemon.mirror.path);
     db.exec(`VACUUM INTO '${at('filled.db')}'`);
     db.close();

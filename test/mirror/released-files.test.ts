@@ -162,7 +162,7 @@ describe.each(readdirSync(keptFiles))('the mirror and the inbox of %s', (version
     expect(await upgraded.compare()).toMatchObject({ differences: 0, first: [], products: 3 });
     await using filled = await filledHarness(...keptWorld);
     change(filled.sandbox.world);
-    await filled.liveUntil(filled.clock.now() + livedOn);
+    await filled.live(livedOn);
     await readEverything(filled);
     const columns = Object.fromEntries(
       Object.values(tables)

@@ -16,7 +16,7 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
     { lean: true, products: 12, served: ({ path }) => asked.push(path), ...options },
     { scheduling: 'fixed', cadence: { products: '7d' } },
   );
-  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  await harness.live(2 * minute);
   const id = harness.sandbox.products().find(({ status }) => status === 'available')?.id ?? 0;
   const { faults } = harness.sandbox;
   const lied = faults.lied.bind(faults);
@@ -29,7 +29,7 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
     return JSON.stringify({ ...rest, products: rows, pagination: { ...pagination, total: pagination.total - 1 } });
   };
   withdraw(harness, id, harness.clock.now());
-  await harness.liveUntil(harness.clock.now() + 2 * hour);
+  await harness.live(2 * hour);
   const inbox = new DeliveryList(harness);
   asked.length = 0;
   const walks = () => harness.sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
@@ -49,7 +49,7 @@ async function withUnlisted(options: Partial<Parameters<typeof filledHarness>[0]
       inbox.post(payload);
       await inbox.apply();
     },
-    live: (ms: number) => harness.liveUntil(harness.clock.now() + ms),
+    live: harness.live,
     isShown: () => harness.products().includes(id),
     records: () => harness.explain(id).records.length,
     walks: () => walks() - before,

@@ -77,7 +77,7 @@ it.each(['flag', 'refuse'] as const)(
   'a closure reads the product once, where dates are answered by %s',
   async (how) => {
     await using harness = await filledHarness({ lean: true, products: 12, disabled: how }, { scheduling: 'fixed' });
-    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.live(hour);
     const product = harness.sandbox.world.visible().find(({ status }) => status === 'available');
     if (product === undefined) throw new Error('no product');
     product.status = 'unavailable';
@@ -85,7 +85,7 @@ it.each(['flag', 'refuse'] as const)(
     const inbox = new DeliveryList(harness);
     inbox.post(notificationOf(product.id, disabled()));
     await inbox.apply();
-    await harness.liveUntil(harness.clock.now() + hour / 2);
+    await harness.live(hour / 2);
     const reads = [...harness.sandbox.calls.repeated().keys()].filter((url) =>
       url.startsWith(`/v2/products/${product.id}?`),
     );

@@ -27,10 +27,10 @@ interface Notified extends AsyncDisposable {
 
 async function filled(options: Partial<SandboxOptions> = {}, config = {}): Promise<Notified> {
   const harness = await filledHarness({ lean: true, products: 30, ...options }, { scheduling: 'fixed', ...config });
-  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  await harness.live(2 * minute);
   const inbox = new DeliveryList(harness);
   const apply = () => inbox.apply();
-  const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
+  const { live } = harness;
   const query = <Row>(sql: string): Row[] => harness.rows(sql);
   return {
     harness,

@@ -19,7 +19,7 @@ async function filled(): Promise<VirtualHarness> {
   return harness;
 }
 
-const lives = ({ clock, liveUntil }: VirtualHarness, ms: number) => liveUntil(clock.now() + ms, 5 * second);
+const lives = ({ live }: VirtualHarness, ms: number) => live(ms, 5 * second);
 
 /** Bookable days, without those at both ends, which come and go with the time of day. */
 const bookable = (harness: VirtualHarness, product?: SandboxProduct) =>

@@ -101,7 +101,7 @@ async function seen({ of, sees }: (typeof troubles)[number], change: Change) {
   };
   const resources = ['products', 'availability'] as const;
   requestResync(harness.daemon.sync, { resources: [...resources], product_ids: [product.id], from: null, to: null });
-  await harness.liveUntil(harness.clock.now() + 30 * minute);
+  await harness.live(30 * minute);
   return { before, after: look() };
 }
 

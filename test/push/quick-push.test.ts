@@ -28,7 +28,7 @@ async function filled({ products = 60, page_size = 5, quirks = {} }: Size = {}) 
     // The order of a shifting list goes by how many walks there were: those of the fill count.
     { fill: quirks.list_order === 'shifting' ? 'own' : 'copied' },
   );
-  const live = (ms: number) => harness.liveUntil(harness.clock.now() + ms);
+  const { live } = harness;
   await live(30 * minute);
   pages.length = 0;
   const inbox = new DeliveryList(harness);

@@ -240,7 +240,7 @@ it('what is held and what is tried again goes on while a harness lives, and stop
   // A degraded subscription waits for its month without a sleeper.
   callback.answers.push(...Array.from({ length: 6 }, () => 500));
   sandbox.world.edit(id, { field: 'title', value: 'Another' });
-  await harness.liveUntil(clock.now() + 20 * minute);
+  await harness.live(20 * minute);
   expect(sandbox.subscriptions()).toMatchObject([{ status: 'degraded', pending: 0, held: 0 }]);
   expect(clock.pending()).toBe(0);
   await harness.drive(clock.sleep(30 * day));

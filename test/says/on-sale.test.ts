@@ -39,14 +39,14 @@ function noDates(date: string): AvailabilityAnswer {
 it('bookable days are those of the view, in one currency of two, and change with a closed product', async () => {
   const currencies = { service: { currencies: ['EUR', 'USD'], profile: { authorization: { header: null } } } };
   await using harness = await filledHarness({ products: 12 }, currencies);
-  const { sandbox, daemon, clock } = harness;
+  const { sandbox, daemon } = harness;
   const before = figures(harness);
   expect(before.days).toBeGreaterThan(100);
   expect(before.bookable).toMatchObject({ currency: 'EUR', days: before.days });
   const [open] = sandbox.products().filter(({ status }) => status === 'available');
   sandbox.world.disable(open?.id ?? 0);
   requestResync(daemon.sync, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
-  await harness.liveUntil(clock.now() + 10 * 60_000);
+  await harness.live(10 * 60_000);
   const after = figures(harness);
   expect(after.sellable).toBe(before.sellable - 1);
   expect(after.days).toBeLessThan(before.days ?? 0);
@@ -57,12 +57,12 @@ it('bookable days are those of the view, in one currency of two, and change with
   // Opened again within the hour, it is one product that was opened, as in the report on a week.
   sandbox.world.enable(open?.id ?? 0);
   requestResync(daemon.sync, { resources: ['products'], product_ids: [open?.id ?? 0], from: null, to: null });
-  await harness.liveUntil(clock.now() + 10 * 60_000);
+  await harness.live(10 * 60_000);
   const { last_hour } = figures(harness);
   expect(last_hour.kinds).toContainEqual({ kind: 'sale_disabled', changes: 1 });
   expect(last_hour.turnover).toMatchObject({ closed: 0, reopened: 1 });
   expect(changesText(last_hour)).toMatch(/^12 products by the first fill, 1 product opened, .*\d others?$/);
-  await harness.liveUntil(clock.now() + hour);
+  await harness.live(hour);
   expect(figures(harness).last_hour.kinds).not.toContainEqual({ kind: 'sale_disabled', changes: 1 });
 });
 

@@ -47,7 +47,7 @@ it('products of a category are read at its cadence, to its horizon, and move whe
   expect(harness.explain(other.id).category).toBeNull();
   expect(harness.explain(best.id).records.filter(({ resource }) => resource === 'availability')).toHaveLength(5);
   asked.clear();
-  await harness.liveUntil(harness.clock.now() + 12 * hour);
+  await harness.live(12 * hour);
   expect(near(best.id)).toBeGreaterThanOrEqual(12);
   expect(near(other.id)).toBeLessThanOrEqual(3);
   expect([3, 4].map((part) => asked.get(`${best.id} ${part}`))).toEqual([1, 1]);

@@ -52,7 +52,7 @@ it.each([
     const until = clock.now() + 30 * hour;
     for (let turn = 0; clock.now() < until; turn += 1) {
       reprice(harness, roll(1, turn, 'who'), where);
-      await harness.liveUntil(clock.now() + hour);
+      await harness.live(hour);
     }
     const { rightly, wrongly, shown, hidden } = daemon.mirror.schedule.signals.of('near');
     if (where === 'both') {
@@ -71,7 +71,7 @@ it('a survey from before signals is used as it is, and a signal from the future 
   const harness = await filled(stack);
   const { daemon, clock } = harness;
   const { mirror } = daemon;
-  await harness.liveUntil(clock.now() + 8 * hour);
+  await harness.live(8 * hour);
   const surveyed = mirror.schedule.budget.demand();
   if (surveyed === null) throw new Error('nothing was surveyed');
   const { walks: _, ...older } = surveyed;
@@ -83,7 +83,7 @@ it('a survey from before signals is used as it is, and a signal from the future 
         at: instant(clock.now() + 48 * hour),
       });
   });
-  await harness.liveUntil(clock.now() + 8 * hour);
+  await harness.live(8 * hour);
   expect(mirror.schedule.signals.of('near').rightly).toBe(priorSignal.rightly);
   expect(mirror.schedule.budget.demand()?.walks?.every).toBe(6 * hour);
 });
@@ -121,7 +121,7 @@ it(
 
     const risen = liked().at(-1);
     ordered.sandbox.world.drift(129, 0);
-    await ordered.liveUntil(ordered.clock.now() + 2 * hour);
+    await ordered.live(2 * hour);
     expect(placed()[0]).toBe(risen);
     db.close();
   },

@@ -35,7 +35,7 @@ function sql({ daemon }: VirtualHarness, text: string, values: Record<string, un
 /** Fills the mirror, and lives on until a list that was refused has been asked a second time. */
 async function filled(harness: VirtualHarness): Promise<void> {
   await harness.fill();
-  await harness.liveUntil(harness.clock.now() + 2 * minute);
+  await harness.live(2 * minute);
 }
 
 describe('a service with exactly the calls of the specification', () => {
@@ -51,7 +51,7 @@ describe('a service with exactly the calls of the specification', () => {
     const said = harness.log.lines().filter((line) => JSON.stringify(line).includes('does not offer'));
     expect(said).toHaveLength(3);
     expect(JSON.stringify(said)).toContain('service.profile.paths.product: null');
-    await harness.liveUntil(harness.clock.now() + 2 * day);
+    await harness.live(2 * day);
     expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
     expect(harness.products().length).toBe(lean.products);
   });
@@ -67,12 +67,12 @@ describe('a service with exactly the calls of the specification', () => {
       ['experiences', 'tags'],
       [1, 1],
     ]);
-    await harness.liveUntil(harness.clock.now() + 3 * minute);
+    await harness.live(3 * minute);
     expect([missing(harness), paths()]).toEqual([
       ['experiences', 'tags'],
       [2, 2],
     ]);
-    await harness.liveUntil(harness.clock.now() + day);
+    await harness.live(day);
     expect(paths()).toEqual([2, 2]);
   });
 
@@ -81,7 +81,7 @@ describe('a service with exactly the calls of the specification', () => {
     await harness.fill();
     expect(missing(harness)).toEqual(['tags']);
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 3 * minute);
+    await harness.live(3 * minute);
     expect(missing(harness)).toEqual([]);
     expect(harness.status().records.never_fetched).toBe(0);
     const read = otherWriter(harness.daemon.config.mirror.path);
@@ -101,7 +101,7 @@ describe('a service with exactly the calls of the specification', () => {
     await harness.drive(harness.clock.sleep(week));
     await harness.drive(harness.daemon.sync.refusals.askMissing(never));
     expect(missing(harness)).toEqual([]);
-    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.live(hour);
     const [id = 0] = harness.products();
     const detail = harness.record(id, 'product_detail');
     expect(detail).toMatchObject({ failures: 0, fetched_reason: 'never-fetched' });
@@ -114,12 +114,12 @@ describe('a service with exactly the calls of the specification', () => {
     harness.sandbox.faults.add(noProduct);
     await harness.drive(harness.clock.sleep(2 * hour));
     sql(harness, "UPDATE _record SET due_at = 0 WHERE resource = 'product_detail'", {});
-    await harness.liveUntil(harness.clock.now() + hour / 60);
+    await harness.live(hour / 60);
     expect(missing(harness)).toEqual(['product']);
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 5 * hour);
+    await harness.live(5 * hour);
     expect(missing(harness)).toEqual(['product']);
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(missing(harness)).toEqual([]);
     const [id = 0] = harness.products();
     const detail = harness.record(id, 'product_detail');
@@ -131,7 +131,7 @@ describe('a service with exactly the calls of the specification', () => {
     await filled(harness);
     const [gone] = harness.sandbox.world.visible();
     if (gone !== undefined) gone.withdrawn = true;
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    await harness.live(3 * hour);
     expect(harness.products().includes(gone?.id ?? 0)).toBe(false);
     expect(harness.products().length).toBe(lean.products - 1);
   });
@@ -145,7 +145,7 @@ describe('a service that has the read of a single product', () => {
       const walk = { resource: 'products', edition: 'en/EUR' } as const;
       await harness.runUntil(() => harness.daemon.mirror.schedule.walks.find(walk)?.completed_at != null);
       for (const product of harness.sandbox.products().slice(0, 5)) product.withdrawn = true;
-      await harness.liveUntil(harness.clock.now() + 5 * hour);
+      await harness.live(5 * hour);
       expect(missing(harness)).toEqual([]);
       expect(harness.products().length).toBe(products - 5);
     },
@@ -156,7 +156,7 @@ it('what the specification lists fails as ever: a service without checkout infor
   const faults = [{ kind: 'status', status: 404, path: '/checkout_information' }] as const;
   await using harness = await virtualHarness({ ...lean, products: 8, faults });
   const job = requestResync(harness.daemon.sync, everything);
-  await harness.liveUntil(harness.clock.now() + hour / 30);
+  await harness.live(hour / 30);
   expect(missing(harness)).toEqual([]);
   expect(harness.job(job.job_id).failed).toBe(8);
 });

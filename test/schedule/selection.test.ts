@@ -53,13 +53,13 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
   expect(mirrored(harness)).toEqual([kept, included].sort());
   expect(soldDates(harness, included)).toBeGreaterThan(0);
   // Each list lacks it, and its own read has it.
-  await harness.liveUntil(harness.clock.now() + 15 * day);
+  await harness.live(15 * day);
   expect(mirrored(harness)).toEqual([kept, included].sort());
   expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
   const product = harness.sandbox.world.find(included);
   if (product === null) throw new Error('no product');
   product.withdrawn = true;
-  await harness.liveUntil(harness.clock.now() + 8 * day);
+  await harness.live(8 * day);
   expect(mirrored(harness)).toEqual([kept]);
   // What the service does not have is asked for, and is no broken promise.
   expect((await harness.daemon.status.shown()).conditions).toEqual([]);
@@ -67,7 +67,7 @@ it('a filter of the list decides what is mirrored, and two keys say what is mirr
     expect.objectContaining({ product_id: unknown, msg: expect.stringContaining('the service does not have') }),
   );
   product.withdrawn = false;
-  await harness.liveUntil(harness.clock.now() + 8 * day);
+  await harness.live(8 * day);
   expect(mirrored(harness)).toEqual([kept, included].sort());
   expect(soldDates(harness, included)).toBeGreaterThan(0);
 });
@@ -83,10 +83,10 @@ it('a product that is excluded later is withdrawn at once, and back with the nex
   select.exclude_product_ids = [other];
   await harness.restart();
   expect(mirrored(harness)).toEqual([one]);
-  await harness.liveUntil(harness.clock.now() + 8 * day);
+  await harness.live(8 * day);
   expect(mirrored(harness)).toEqual([one]);
   select.exclude_product_ids = [];
   await harness.restart();
-  await harness.liveUntil(harness.clock.now() + 8 * day);
+  await harness.live(8 * day);
   expect(mirrored(harness)).toEqual([one, other].sort());
 });

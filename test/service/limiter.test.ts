@@ -410,7 +410,7 @@ describe('a 429 about one product with an hour of Retry-After', () => {
     until: instant(t.clock.now() + ms),
   });
 
-  async function told(more: Partial<LimiterOptions> = {}) {
+  async function told(more: Parameters<typeof setUp>[1] = {}) {
     const t = setUp({}, more);
     const calls = about(t);
     const first = calls.call(1);

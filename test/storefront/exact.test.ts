@@ -132,18 +132,18 @@ describe('product_search', () => {
     const indexed = () =>
       new Database(path, { readonly: true }).prepare('SELECT id, block FROM product_search_data').all();
     const before = indexed();
-    await harness.liveUntil(harness.clock.now() + 5 * hour);
+    await harness.live(5 * hour);
     expect(indexed()).toEqual(before);
 
     const [edited, withdrawn] = harness.sandbox.world.visible().filter(({ place }) => place.zone !== null);
     if (edited === undefined || withdrawn === undefined) throw new Error('too few products');
     edited.title = 'Another Name';
     withdrawn.withdrawn = true;
-    await harness.liveUntil(harness.clock.now() + 6 * hour);
+    await harness.live(6 * hour);
     expect(entriesOf(path)).toEqual(expected());
     expect(expected().size).toBe(11);
     withdrawn.withdrawn = false;
-    await harness.liveUntil(harness.clock.now() + 4 * hour);
+    await harness.live(4 * hour);
     expect(entriesOf(path)).toEqual(expected());
     expect(expected().size).toBe(12);
   });

@@ -19,16 +19,11 @@ async function filled(options: Parameters<typeof filledHarness>[0], config: obje
   return harness;
 }
 
-/** Lives on for a while. */
-async function lives({ clock, liveUntil }: VirtualHarness, ms: number): Promise<void> {
-  await liveUntil(clock.now() + ms);
-}
-
 /** Lives on until something is so, in steps; fails where it is not within a day and a half. */
 async function until(harness: VirtualHarness, so: () => boolean, step = 20 * minute): Promise<void> {
   for (let waited = 0; !so(); waited += step) {
     expect(waited).toBeLessThan(36 * hour);
-    await lives(harness, step);
+    await harness.live(step);
   }
 }
 
@@ -93,12 +88,12 @@ describe('a product that the service no longer offers', () => {
     async () => {
       await using harness = await filledHarness(lean);
       const product = first(harness);
-      await lives(harness, 5 * day);
+      await harness.live(5 * day);
       product.withdrawn = true;
       const missed = () => (absence(harness, product)?.missing_walks ?? 0) > 0;
-      for (let waited = 0; !missed() && waited < 4 * day; waited += 10 * minute) await lives(harness, 10 * minute);
+      for (let waited = 0; !missed() && waited < 4 * day; waited += 10 * minute) await harness.live(10 * minute);
       expect(missed()).toBe(true);
-      await lives(harness, hour);
+      await harness.live(hour);
       expect(visible(harness)).toBe(products - 1);
     },
   );
@@ -111,7 +106,7 @@ describe('a product that the service no longer offers', () => {
     const known = absence(harness, product);
     await harness.restart();
     expect(absence(harness, product)).toEqual(known);
-    await lives(harness, hour);
+    await harness.live(hour);
     expect(visible(harness)).toBe(products - 1);
   });
 
@@ -157,7 +152,7 @@ describe('a list that lies', () => {
     await until(harness, () => held(harness), minute);
     const said = harness.log.lines().filter(({ msg }) => String(msg).startsWith('too many records claim the same'));
     expect(said).toMatchObject([{ subject: 'products' }]);
-    await lives(harness, 9 * hour);
+    await harness.live(9 * hour);
     expect(visible(harness)).toBe(products);
     harness.sandbox.world.hide(null);
     await until(harness, () => !held(harness));
@@ -169,7 +164,7 @@ describe('a list that lies', () => {
     await using harness = await filled(lean, { service: { profile } });
     first(harness).withdrawn = true;
     harness.sandbox.setDrift(1);
-    await lives(harness, 5 * hour);
+    await harness.live(5 * hour);
     expect(visible(harness)).toBe(products);
   });
 });
@@ -190,12 +185,12 @@ describe('a product whose own read answers 404 although the list shows it', () =
     const before = walks();
     readNow(harness, product);
     // The first fill has walked the list a moment ago: the next walk waits until that is an hour old.
-    await lives(harness, 50 * minute);
+    await harness.live(50 * minute);
     expect(walks() - before).toBe(0);
-    await lives(harness, 20 * minute);
+    await harness.live(20 * minute);
     expect(walks() - before).toBe(1);
     expect(visible(harness)).toBe(products);
-    await lives(harness, 3 * day);
+    await harness.live(3 * day);
     expect(visible(harness)).toBe(products);
     expect(walks() - before).toBeLessThanOrEqual(6);
   });
@@ -209,7 +204,7 @@ describe('a product whose own read answers 404 although the list shows it', () =
     const answered = absence(harness, product)?.answered_at;
     sandbox.faults.add({ kind: 'status', status: 404, body: '{"success":false}', path: `${product.id}/` });
     await harness.resync(['variants', 'checkout'], [product.id]);
-    await lives(harness, minute);
+    await harness.live(minute);
     expect(sandbox.calls.counts().by_status['404']).toBeGreaterThan(0);
     expect(absence(harness, product)).toMatchObject({ answered_at: answered });
     expect(absence(harness, product)?.answer).not.toBe('gone');
@@ -224,7 +219,7 @@ describe('sixty percent that are really gone', () => {
     const opened_at = harness.clock.now();
     while (hold(harness)?.state === 'held') {
       expect(visible(harness)).toBe(products);
-      await lives(harness, 20 * minute);
+      await harness.live(20 * minute);
     }
     expect(harness.clock.now() - opened_at).toBeGreaterThanOrEqual(3 * hour - 20 * minute);
     await until(harness, () => visible(harness) === left);

@@ -15,7 +15,7 @@ const hour = 60 * minute;
 /** Has every date read again within half an hour. */
 async function readDates(harness: VirtualHarness, ms = 30 * minute): Promise<void> {
   requestResync(harness.daemon.sync, { resources: ['availability'], product_ids: [], from: null, to: null });
-  await harness.liveUntil(harness.clock.now() + ms);
+  await harness.live(ms);
 }
 
 async function lie(harness: VirtualHarness, ...faults: readonly FaultRule[]): Promise<void> {
@@ -106,7 +106,7 @@ const restored: Break = async (harness) => {
     made_by: 'catalogued test',
     now: harness.clock.now(),
   });
-  await harness.liveUntil(harness.clock.now() + hour);
+  await harness.live(hour);
   await harness.restart({
     meanwhile: async () => void restoreBackup(config, backup, { now: harness.clock.now(), dry: false }),
   });
@@ -125,10 +125,10 @@ describe('a hold goes on', () => {
     await breaks[name](harness);
     expect(held(harness)).toEqual(known);
     expect(bookable(harness)).toEqual(shown);
-    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.live(hour);
     expect(bookable(harness).days).toBe(before.days);
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 8 * hour);
+    await harness.live(8 * hour);
     expect(held(harness)).toEqual([]);
     expect(bookable(harness)).toMatchObject({ days: before.days, even: { stale: 0 }, odd: { stale: 0 } });
   });
@@ -157,7 +157,7 @@ describe('claims that come and go each minute', () => {
     harness.sandbox.faults.add({ kind: 'no-dates', flap_ms: minute });
     const least: number[] = [];
     for (let time = 0; time < 12; time += 1) {
-      await harness.liveUntil(harness.clock.now() + 20 * minute);
+      await harness.live(20 * minute);
       least.push(productsShown());
     }
     expect(Math.min(...least)).toBeGreaterThanOrEqual(before - limitOf(before));
@@ -166,7 +166,7 @@ describe('claims that come and go each minute', () => {
     expect(opened.length).toBeLessThanOrEqual(4);
 
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(held(harness)).toEqual([]);
     expect(productsShown()).toBe(before);
   });
@@ -185,7 +185,7 @@ describe('claims that begin while the first fill runs', () => {
     await readDates(harness, 20 * minute);
     expect(bookable(harness).days).toBeGreaterThanOrEqual(before.days);
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + hour);
+    await harness.live(hour);
     await readDates(harness, 3 * hour);
     expect(held(harness)).toEqual([]);
     expect(await harness.compare()).toMatchObject({ differences: 0, first: [] });
@@ -194,10 +194,10 @@ describe('claims that begin while the first fill runs', () => {
   it('and answer everything as empty leave the mirror unfilled until they end', async () => {
     await using harness = await virtualHarness({ products: 12, lean: true });
     harness.sandbox.faults.add({ kind: 'no-dates' });
-    await harness.liveUntil(harness.clock.now() + 3 * hour);
+    await harness.live(3 * hour);
     expect(harness.isFilled()).toBe(false);
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 2 * hour);
+    await harness.live(2 * hour);
     expect(harness.isFilled()).toBe(true);
     expect(bookable(harness).days).toBeGreaterThan(20);
   });

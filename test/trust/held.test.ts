@@ -42,7 +42,7 @@ describe('dates that are all answered empty', () => {
     expect(new Set(told.map(({ times }) => times))).toEqual(new Set([1]));
 
     harness.sandbox.faults.clear();
-    await harness.liveUntil(harness.clock.now() + 12 * hour);
+    await harness.live(12 * hour);
     expect(held(harness)).toEqual([]);
     expect(bookableDays(harness)?.days).toBeGreaterThan(0.9 * before.days);
   });
@@ -72,7 +72,7 @@ describe('windows that are all answered as not on sale', () => {
     harness.sandbox.faults.add({ kind: 'off-sale', path: `/(${before.slice(0, 10).join('|')})/availability` });
     const askAgain = async (product_ids: readonly number[], from: string, to: string) => {
       requestResync(harness.daemon.sync, { resources: ['availability'], product_ids, from, to });
-      await harness.liveUntil(harness.clock.now() + hour);
+      await harness.live(hour);
     };
     await askAgain(before.slice(0, 5), day(40), day(60));
     expect(shown()).toEqual(before.slice(5));

@@ -43,17 +43,16 @@ async function shown({ ask }: VirtualHarness) {
   };
 }
 
-const liveFor = (harness: VirtualHarness, ms: number) => harness.liveUntil(harness.clock.now() + ms);
 
 it.each(someOf(optional.flatMap((resource) => [401, 403].map((status) => [resource, status] as const))))(
   'a mirror whose key may not read %s (%i) is filled and green, with one condition and two refused calls a day',
   async (resource, status) => {
     await using harness = await virtualHarness({ products: 12, lean: true, faults: [refusing(resource, status)] });
     await harness.fill();
-    await liveFor(harness, 5 * minute);
+    await harness.live(5 * minute);
     const first = refusals(harness, status);
     expect(first).toBeLessThanOrEqual(20);
-    await liveFor(harness, 3 * day);
+    await harness.live(3 * day);
     const { conditions, missed, resources, isFilled, failures } = await shown(harness);
     expect([isFilled, missed, failures]).toEqual([true, [], []]);
     expect(conditions).toEqual([
@@ -64,7 +63,7 @@ it.each(someOf(optional.flatMap((resource) => [401, 403].map((status) => [resour
     // Nobody took the refusals for a limit.
     expect(harness.daemon.limiter.state().throttled_count).toBe(0);
     harness.sandbox.faults.clear();
-    await liveFor(harness, day + hour);
+    await harness.live(day + hour);
     expect([missing(harness), (await shown(harness)).conditions]).toEqual([[], []]);
     expect((await shown(harness)).resources.has(resource)).toBe(true);
   },
@@ -74,7 +73,7 @@ it.each(someOf(needed.map((resource) => [resource] as const)))(
   'a key that may not read %s is an error',
   async (resource) => {
     await using harness = await virtualHarness({ products: 12, lean: true, faults: [refusing(resource, 401)] });
-    await harness.liveUntil(harness.clock.now() + 2 * hour, 15_000);
+    await harness.live(2 * hour, 15_000);
     const { conditions } = await harness.daemon.status.shown();
     expect(conditions.some(({ severity }) => severity === 'error')).toBe(true);
     expect(missing(harness)).toEqual([]);

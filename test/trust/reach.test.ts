@@ -38,7 +38,7 @@ async function conditions({ daemon }: VirtualHarness): Promise<Record<string, st
 
 /** Lives on with a tick every five seconds: conditions are looked at every fifteen. */
 async function liveFor(harness: VirtualHarness, ms: number, step = 5 * second): Promise<void> {
-  await harness.liveUntil(harness.clock.now() + ms, step);
+  await harness.live(ms, step);
 }
 
 /** Makes every record due, as a person does. */
@@ -143,10 +143,10 @@ it.each(someOf(cases))(
   'where every call brings %s for seven hours no record fails, one line says why, and all is read within a minute of its end',
   async (_, fault, says) => {
     await using harness = await filled();
-    const { clock, sandbox, log } = harness;
+    const { sandbox, log } = harness;
     sandbox.faults.add(fault);
     // Near dates are due by then.
-    await harness.liveUntil(clock.now() + 7 * hour);
+    await harness.live(7 * hour);
     const failing = ask<{ failures: number }>(harness, 'SELECT failures FROM _record WHERE failures > 0');
     expect(Math.max(0, ...failing.map(({ failures }) => failures))).toBeLessThanOrEqual(2);
     const shown = await conditions(harness);
@@ -156,7 +156,7 @@ it.each(someOf(cases))(
       { msg: 'condition began', hint: expect.stringContaining('Open service.base_url') },
     ]);
     sandbox.faults.clear();
-    await harness.liveUntil(clock.now() + minute, 5 * second);
+    await harness.live(minute, 5 * second);
     expect(ask(harness, 'SELECT resource FROM _record WHERE failures > 0')).toEqual([]);
     expect(ask(harness, 'SELECT 1 FROM freshness WHERE met = 0')).toEqual([]);
     expect(await conditions(harness)).toEqual({});
@@ -177,7 +177,7 @@ it('the first usable answer about a product brings its other records, which woul
     from: null,
     to: null,
   });
-  await harness.liveUntil(clock.now() + 3 * hour);
+  await harness.live(3 * hour);
   const failing = () => ask<{ n: number }>(harness, 'SELECT count(*) AS n FROM _record WHERE failures > 4')[0]?.n;
   expect(failing()).toBeGreaterThan(3);
   sandbox.faults.clear();
@@ -186,8 +186,8 @@ it('the first usable answer about a product brings its other records, which woul
   const db = new Database(daemon.config.mirror.path);
   db.prepare("UPDATE _record SET due_at = ? WHERE failures > 4 AND resource = 'variants'").run(clock.now());
   db.close();
-  await harness.liveUntil(clock.now() + minute, 5 * second);
+  await harness.live(minute, 5 * second);
   expect(failing()).toBe(0);
-  await harness.liveUntil(clock.now() + 15 * minute, 5 * second);
+  await harness.live(15 * minute, 5 * second);
   expect(ask(harness, 'SELECT resource FROM _record WHERE failures > 0')).toEqual([]);
 });

@@ -43,7 +43,6 @@ function seen(harness: VirtualHarness) {
 
 const filled = ({ isFilled }: VirtualHarness) => isFilled();
 const walked = ({ sandbox }: VirtualHarness) => sandbox.calls.counts().by_kind['/v2/products'] ?? 0;
-const later = (harness: VirtualHarness, ms: number) => harness.liveUntil(harness.clock.now() + ms);
 
 async function resynced(harness: VirtualHarness) {
   const { job_id } = requestResync(harness.daemon.sync, everything);
@@ -55,7 +54,7 @@ describe('a list with fewer rows than the service counts', () => {
   it('is no fill and fails a resync, and says how many; whole again, it is walked within the hour and everything is equal', async () => {
     await using harness = await served(truncated);
     expect((await resynced(harness))?.failed).toBe(1);
-    await later(harness, 20 * minute);
+    await harness.live(20 * minute);
     expect(filled(harness)).toBe(false);
     expect(seen(harness)).toEqual({
       says: 'the list is incomplete: 13 of 23 products',
@@ -67,19 +66,19 @@ describe('a list with fewer rows than the service counts', () => {
       { resource: 'products', failure: 'list-incomplete: 13 of 23 products', records: 1 },
     ]);
     harness.sandbox.faults.clear();
-    await later(harness, hour);
+    await harness.live(hour);
     expect([filled(harness), seen(harness)]).toEqual([true, { says: null, severity: null, others: [], kept: 1 }]);
-    await later(harness, hour);
+    await harness.live(hour);
     expect((await harness.compare()).first).toEqual([]);
   });
 
   it('is taken as it is once three lists half an hour apart lack the same, also over restarts; the condition stays, as a warning', async () => {
     await using harness = await served([counting(4)]);
-    await later(harness, 50 * minute);
+    await harness.live(50 * minute);
     expect(filled(harness)).toBe(false);
     for (let hours = 0; hours < 3; hours += 1) {
       await harness.restart();
-      await later(harness, hour);
+      await harness.live(hour);
     }
     expect(filled(harness)).toBe(true);
     expect(seen(harness)).toEqual({
@@ -91,25 +90,25 @@ describe('a list with fewer rows than the service counts', () => {
     expect(await harness.compare()).toMatchObject({ differences: 0 });
     // From then on a walk a day.
     const before = walked(harness);
-    await later(harness, 3 * day);
+    await harness.live(3 * day);
     expect(walked(harness) - before).toBeLessThan(4 * 4);
     expect(seen(harness).severity).toBe('warning');
   });
 
   it('stays taken as it is while the catalogue changes, and is an error again where it lacks more', async () => {
     await using harness = await served([counting(4)], { cadence: { products: '1h' } });
-    await later(harness, 4 * hour);
+    await harness.live(4 * hour);
     expect(filled(harness)).toBe(true);
     const [first] = harness.sandbox.products();
     if (first !== undefined) first.withdrawn = true;
-    await later(harness, 2 * hour);
+    await harness.live(2 * hour);
     expect(seen(harness)).toMatchObject({ says: 'the list is incomplete: 22 of 26 products', severity: 'warning' });
     // It says nothing about what is absent.
     expect(harness.products().length).toBe(products);
     expect(harness.daemon.mirror.catalogue.removals.absent()).toEqual([]);
     harness.sandbox.faults.clear();
     harness.sandbox.faults.add(counting(5));
-    await later(harness, 2 * hour);
+    await harness.live(2 * hour);
     expect(seen(harness)).toMatchObject({
       says: 'the list is incomplete: 22 of 27 products',
       severity: 'error',
@@ -119,14 +118,14 @@ describe('a list with fewer rows than the service counts', () => {
 
   it('is incomplete too where an empty page in its middle counts nothing, and where its pages count differently', async () => {
     await using emptied = await served([{ kind: 'empty-list', path: `${list}2` }]);
-    await later(emptied, 10 * minute);
+    await emptied.live(10 * minute);
     expect([filled(emptied), seen(emptied).says]).toEqual([false, 'the list is incomplete: 10 of 23 products']);
     // The most that any page counts is believed.
     await using repeated = await served([
       { kind: 'fewer-rows', path: `${list}1`, rows: 9 },
       counting(30, `${list}[^1]`),
     ]);
-    await later(repeated, 10 * minute);
+    await repeated.live(10 * minute);
     expect([filled(repeated), seen(repeated).says]).toEqual([false, 'the list is incomplete: 22 of 53 products']);
   });
 
@@ -137,7 +136,7 @@ describe('a list with fewer rows than the service counts', () => {
       two,
     );
     expect((await resynced(harness))?.failed).toBe(2);
-    await later(harness, 40 * minute);
+    await harness.live(40 * minute);
     expect(filled(harness)).toBe(true);
     expect(seen(harness)).toMatchObject({ severity: 'error', others: [], kept: 0 });
     expect(seen(harness).says).toMatch(
@@ -151,7 +150,7 @@ describe('rows that cannot be used', () => {
   it('leave the mirror unfilled for ever where all are, and the condition shows one', async () => {
     await using harness = await served([{ kind: 'renamed', path: '^/v2/products\\?' }]);
     expect((await resynced(harness))?.failed).toBeGreaterThan(0);
-    await later(harness, day);
+    await harness.live(day);
     expect(filled(harness)).toBe(false);
     expect(seen(harness)).toMatchObject({ severity: 'error', others: [] });
     expect(seen(harness).says).toMatch(
@@ -163,15 +162,15 @@ describe('rows that cannot be used', () => {
     await using harness = await served([], { cadence: { products: '1h' } });
     await harness.runUntil(() => filled(harness));
     harness.sandbox.faults.add({ kind: 'renamed', path: `${list}3`, rows: 2 });
-    await later(harness, 2 * hour);
+    await harness.live(2 * hour);
     expect(seen(harness).says).toMatch(
       /^the list is incomplete: 21 of 23 products; 2 rows could not be used: row without id/,
     );
     expect(harness.products().length).toBe(products);
     await using first = await served([{ kind: 'renamed', path: `${list}3`, rows: 2 }]);
-    await later(first, 20 * minute);
+    await first.live(20 * minute);
     expect([filled(first), seen(first).severity]).toEqual([false, 'error']);
-    await later(first, 4 * hour);
+    await first.live(4 * hour);
     expect([filled(first), seen(first).severity]).toEqual([true, 'warning']);
   });
 });

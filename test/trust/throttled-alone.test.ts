@@ -57,18 +57,18 @@ it('one product’s 429 with an hour of Retry-After holds up a first fill for ab
 
 it('for half a minute after the first one only the same question about another product tests a long pause', async () => {
   await using harness = await filledHarness({ products: 12, lean: true }, { scheduling: 'fixed' });
-  const { clock, daemon, sandbox } = harness;
+  const { daemon, sandbox } = harness;
   const [id = 0] = sandbox.world.visible().map((product) => product.id);
   sandbox.faults.add(throttles(`^/v2/products/${id}/checkout_information`));
   const read = (resource: 'checkout' | 'availability', product_ids: number[]) =>
     requestResync(daemon.sync, { resources: [resource], product_ids, from: null, to: null });
   read('checkout', [id]);
-  await harness.liveUntil(clock.now() + 10 * second, second);
+  await harness.live(10 * second, second);
   const { calls } = daemon.limiter.state();
   read('availability', []);
-  await harness.liveUntil(clock.now() + 75 * second, second);
+  await harness.live(75 * second, second);
   expect(daemon.limiter.state().calls).toBe(calls);
-  await harness.liveUntil(clock.now() + 15 * second, second);
+  await harness.live(15 * second, second);
   expect(daemon.limiter.state().calls).toBeGreaterThan(calls);
 });
 
@@ -84,9 +84,9 @@ it('a product that was asked to wait is not asked by a check either, which answe
   const resync = (product_ids: number[]) =>
     requestResync(harness.daemon.sync, { resources: ['availability'], product_ids, from: null, to: null });
   resync([id]);
-  await harness.liveUntil(clock.now() + 10 * second, second);
+  await harness.live(10 * second, second);
   resync([]);
-  await harness.liveUntil(clock.now() + 10 * second, second);
+  await harness.live(10 * second, second);
   expect(await conditions(harness)).toEqual([
     [
       'service-pause',
@@ -96,7 +96,7 @@ it('a product that was asked to wait is not asked by a check either, which answe
     ],
   ]);
   await harness.restart();
-  await harness.liveUntil(clock.now() + 2 * minute, second);
+  await harness.live(2 * minute, second);
   expect(await conditions(harness)).toEqual([]);
   expect(facts(harness, id).Throttled).toMatch(/it alone is not asked for/);
   const asked = () => sandbox.calls.counts().by_status['429'];
@@ -110,10 +110,10 @@ it('a product that was asked to wait is not asked by a check either, which answe
   const began = clock.now();
   expect(await check()).toMatchObject({ verdict: 'unknown', reasons: ['throttled'] });
   expect(clock.now() - began).toBeLessThan(second);
-  await harness.liveUntil(clock.now() + 30 * minute, minute);
+  await harness.live(30 * minute, minute);
   expect(asked()).toBe(before);
   sandbox.faults.clear();
-  await harness.liveUntil(clock.now() + 40 * minute, minute);
+  await harness.live(40 * minute, minute);
   expect(facts(harness, id).Throttled).toBeUndefined();
   expect(await check()).not.toMatchObject({ reasons: ['throttled'] });
 });

@@ -76,7 +76,7 @@ describe('a new spelling that cannot be read', () => {
       expect(await check(harness)).toMatchObject({ verdict: 'unknown', reasons: ['unreadable'] });
 
       harness.sandbox.faults.clear();
-      await harness.liveUntil(harness.clock.now() + 26 * hour);
+      await harness.live(26 * hour);
       expect(members(harness)).toEqual([]);
       expect(bookableDays(harness)?.stale).toBe(0);
     },
@@ -262,16 +262,16 @@ describe('a member that can be read, and that a person has to know of', () => {
 
   it('is no address that ends too soon, once any read has brought others', async () => {
     await using harness = await filledHarness({ products: 6 });
-    const { daemon, sandbox, clock } = harness;
+    const { daemon, sandbox } = harness;
     const ending = () => members(harness).filter(({ member }) => member === 'images[] (ends too soon)');
     sandbox.faults.add({ kind: 'respelt', path: '/products\\?', member: 'images[].large', as: 'signed' });
     const list = { resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 } as const;
     makeDue(harness, [list], { at: instant(0), reason: 'requested' });
-    await harness.liveUntil(clock.now() + minute);
+    await harness.live(minute);
     expect(ending()).toMatchObject([{ resource: 'products', kept: 0 }]);
     const ids = sandbox.products().map(({ id }) => id);
     daemon.mirror.transaction(() => askOwnReads(daemon.sync, ids, 'requested'));
-    await harness.liveUntil(clock.now() + minute);
+    await harness.live(minute);
     expect(ending()).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ const products = 36;
 async function sweep(harness: VirtualHarness, ...faults: readonly FaultRule[]): Promise<void> {
   for (const fault of faults) harness.sandbox.faults.add(fault);
   readAgain(harness);
-  await harness.liveUntil(harness.clock.now() + 30 * minute);
+  await harness.live(30 * minute);
 }
 
 /** Makes everything due, or the dates of some products. */
@@ -55,7 +55,7 @@ describe('a service that replaces or leaves out a part of everything', () => {
     expect(count(harness, sql)).toBeGreaterThanOrEqual(least * before);
     harness.sandbox.faults.clear();
     await sweep(harness);
-    await harness.liveUntil(harness.clock.now() + 4 * hour);
+    await harness.live(4 * hour);
     expect(held(harness).filter((each) => !each.endsWith('reported'))).toEqual([]);
     expect(count(harness, sql)).toBeGreaterThan(0.98 * before);
   });
@@ -72,7 +72,7 @@ describe('a service that replaces or leaves out a part of everything', () => {
 describe('products that were closed', () => {
   it('close again at once after a service has shown them on sale, however many they are, also over restarts', async () => {
     await using harness = await filledHarness({ products: 60, lean: true }, {}, {});
-    const { sandbox, clock } = harness;
+    const { sandbox } = harness;
     const onSale = () => count(harness, 'SELECT count(*) FROM products WHERE sellable = 1');
     const some = sandbox
       .products()
@@ -86,7 +86,7 @@ describe('products that were closed', () => {
     await sweep(harness);
     // So many that it takes a person: this is the way into the test, not its subject.
     harness.daemon.sync.evidence.decide('less', 'approved');
-    await harness.liveUntil(clock.now() + 25 * hour);
+    await harness.live(25 * hour);
     const before = onSale();
     set('available');
     await sweep(harness);
@@ -94,11 +94,11 @@ describe('products that were closed', () => {
     await harness.restart();
     set('unavailable');
     readAgain(harness);
-    await harness.liveUntil(clock.now() + 40_000, 10_000);
+    await harness.live(40_000, 10_000);
     // It was said once.
     expect(onSale()).toBe(before + 18);
     await harness.restart();
-    await harness.liveUntil(clock.now() + 30 * minute);
+    await harness.live(30 * minute);
     expect(onSale()).toBe(before);
     expect(held(harness).filter((each) => each.startsWith('sale-status held'))).toEqual([]);
   });

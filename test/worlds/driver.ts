@@ -121,7 +121,7 @@ class Driver implements Disposable {
     this.#note();
     for (const event of events) if (event.at < 0) await this.#happen(event);
     for (let tries = 0; tries < 300 && harness.daemon.mirror.filledAt() === null; tries += 1) {
-      await harness.liveUntil(clock.now() + 10 * minute);
+      await harness.live(10 * minute);
       await this.#revive();
     }
     const began = clock.now();

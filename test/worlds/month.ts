@@ -126,7 +126,7 @@ export async function liveMonth(options: MonthOptions): Promise<Month> {
   const living = images.begin();
   await sandbox.setReachable('no');
   for (let passed = 1; passed <= silent_days; passed += 1) {
-    await harness.liveUntil(clock.now() + day);
+    await harness.live(day);
     progress(`silent day ${passed} of ${silent_days}`);
   }
   const silent = images.begin();

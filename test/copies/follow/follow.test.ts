@@ -129,14 +129,14 @@ test('a copy shows what the mirror shows, cell by cell, over a day of changes an
   expect(at.differing()).toEqual([]);
   for (let round = 0; round < 3; round += 1) {
     if (round === 1) await at.harness.restart();
-    await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
+    await at.harness.live(8 * hour);
     await at.follow();
     expect(at.differing(), `round ${round}`).toEqual([]);
   }
   expect(at.source.copies).toBe(1);
   // The control: rows that do not come are missed.
   at.source.only = (table) => table !== 'date_window';
-  await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
+  await at.harness.live(8 * hour);
   await at.follow();
   expect(at.differing()).toContain('availability_days');
 });
@@ -146,7 +146,7 @@ test('a state that comes in pages is seen whole or not at all, by a reader that 
   await at.follow();
   using reader = openReader(at.copy);
   const before = reader.info().published_at;
-  await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
+  await at.harness.live(8 * hour);
   const pages: RowPage[] = [];
   using file = new FollowedFile(at.copy);
   const { origin, number } = file.standing();
@@ -188,7 +188,7 @@ test('a copy that missed what is forgotten takes a new one in, under the eyes of
   using reader = openReader(at.copy);
   const count = () => reader.products({ limit: 100 }).length;
   const before = count();
-  await at.harness.liveUntil(at.harness.clock.now() + 8 * hour);
+  await at.harness.live(8 * hour);
   const db = otherWriter(at.mirror);
   db.exec(
     'UPDATE _row_feed SET floor = (SELECT max(number) FROM _row); UPDATE _product SET withdrawn_at = 1 WHERE product_id = (SELECT min(product_id) FROM _product)',

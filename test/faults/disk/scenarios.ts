@@ -173,7 +173,7 @@ const fill: Scenario = {
       await harness.runUntil(filled).catch(() => startedAgain(() => harness.restart()));
     calm();
     await harness.restart();
-    await harness.liveUntil(harness.clock.now() + 60_000);
+    await harness.live(60_000);
     const { path } = harness.daemon.config.mirror;
     const db = new Database(path, { readonly: true });
     const integrity = String(db.pragma('integrity_check', { simple: true }));

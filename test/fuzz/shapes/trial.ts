@@ -62,7 +62,7 @@ export async function liveThrough({ answer, path, value, scope }: Case): Promise
   requestResync(daemon.sync, { resources: [answered[answer].resync], product_ids: [], from: null, to: null });
   await harness.drive(runSyncCycle(daemon.sync, 4, { job_id: null, signal: never }));
 
-  await harness.liveUntil(clock.now() + 2 * minute);
+  await harness.live(2 * minute);
 
   const verdict = decidesOffers({ answer, path }) ? await verdictOn(harness, path, target) : null;
 

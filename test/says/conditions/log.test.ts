@@ -8,7 +8,7 @@ type Line = Readonly<Record<string, unknown>>;
 
 async function filled(): Promise<VirtualHarness> {
   const harness = await filledHarness({ products: 2, lean: true }, { scheduling: 'fixed' }, { conditions: true });
-  await harness.liveUntil(harness.clock.now() + 2 * minute, 5 * second);
+  await harness.live(2 * minute, 5 * second);
   return harness;
 }
 
@@ -24,20 +24,20 @@ const ended = 'warn condition ended: service-unreachable';
 
 it('an outage with nothing due is logged and shown within 30 s, with what to do, and its end within 15 s', async () => {
   await using harness = await filled();
-  const { clock, sandbox, daemon } = harness;
+  const { sandbox, daemon } = harness;
   const shown = async () => (await daemon.status.shown()).conditions.map(({ code }) => code);
   const before = sandbox.calls.counts().calls;
   await sandbox.setReachable('no');
-  await harness.liveUntil(clock.now() + 30 * second, 5 * second);
+  await harness.live(30 * second, 5 * second);
   expect(said(harness)).toEqual([began]);
   expect(harness.log.lines().at(-1)).toMatchObject({
     says: expect.stringContaining('the connection was refused'),
     hint: expect.stringMatching(/^Check the network/),
   });
   expect(await shown()).toEqual(['service-unreachable']);
-  await harness.liveUntil(clock.now() + 5 * minute, 5 * second);
+  await harness.live(5 * minute, 5 * second);
   await sandbox.setReachable('yes');
-  await harness.liveUntil(clock.now() + 15 * second, 5 * second);
+  await harness.live(15 * second, 5 * second);
   expect(said(harness)).toEqual([began, ended]);
   expect(harness.log.lines().at(-1)).toMatchObject({ lasted_ms: expect.toSatisfy((ms) => ms >= 5 * minute) });
   expect(await shown()).toEqual([]);
@@ -47,13 +47,13 @@ it('an outage with nothing due is logged and shown within 30 s, with what to do,
 
 it('an outage that a failed check met, with nothing due, ends in the log when it is over', async () => {
   await using harness = await filled();
-  const { clock, sandbox, daemon } = harness;
+  const { sandbox, daemon } = harness;
   await sandbox.setReachable('no');
   await harness.drive(daemon.probe(new AbortController().signal));
-  await harness.liveUntil(clock.now() + minute, 5 * second);
+  await harness.live(minute, 5 * second);
   expect(said(harness)).toEqual([began]);
   await sandbox.setReachable('yes');
-  await harness.liveUntil(clock.now() + 45 * second, 5 * second);
+  await harness.live(45 * second, 5 * second);
   expect(said(harness)).toEqual([began, ended]);
 });
 
@@ -62,12 +62,12 @@ it('a condition that goes on over a restart is not announced again, and ends wit
   const { clock, sandbox } = harness;
   const from = clock.now();
   await sandbox.setReachable('no');
-  await harness.liveUntil(clock.now() + minute, 5 * second);
+  await harness.live(minute, 5 * second);
   await harness.restart();
-  await harness.liveUntil(clock.now() + 5 * minute, 5 * second);
+  await harness.live(5 * minute, 5 * second);
   expect(said(harness)).toEqual([began]);
   expect((await harness.daemon.status.shown()).conditions[0]?.since).toBeLessThan(from + minute);
   await sandbox.setReachable('yes');
-  await harness.liveUntil(clock.now() + minute, 5 * second);
+  await harness.live(minute, 5 * second);
   expect(said(harness)).toEqual([began, ended]);
 });

@@ -249,7 +249,7 @@ describe('an adapter that', () => {
     writeFileSync(file, text);
     await using harness = await differentHarness({}, { adapter: file });
     await harness.drive(harness.daemon.schedule.run('pass') as Promise<unknown>);
-    await harness.liveUntil(harness.clock.now() + 3_600_000);
+    await harness.live(3_600_000);
     const [first] = (await harness.daemon.status.shown()).conditions;
     expect(first?.code).toBe('answers-unusable');
     expect(first?.says).toContain('adapter: adapter.mjs: answer for products page 1 in en throws TypeError');

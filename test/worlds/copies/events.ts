@@ -260,13 +260,13 @@ export const hiddenEvents: Readonly<Record<string, Event>> = {
   'today sold out': (product, { clock }) => {
     for (const date of venueDays(clock.now())) product.sold_out.add(date);
   },
-  'an evening': async (_, { clock, liveUntil }) => liveUntil(clock.now() + 5 * 3_600_000),
+  'an evening': async (_, { live }) => live(5 * 3_600_000),
   'many times a day': (_, { sandbox }, chance) => {
     for (const product of sandbox.products()) Object.assign(product, { slots: Math.floor(chance() * 5) });
   },
-  'withdrawn for an hour, with other images': async (product, { clock, liveUntil }) => {
+  'withdrawn for an hour, with other images': async (product, { live }) => {
     product.withdrawn = true;
-    await liveUntil(clock.now() + 3 * 3_600_000);
+    await live(3 * 3_600_000);
     product.images = product.images.slice(1).map((image) => ({ ...image, credit: word() }));
     product.price += 100;
     product.withdrawn = false;

@@ -113,7 +113,7 @@ export async function liveWatched<Watching extends Watcher>({
       await events[name ?? '']?.(product, harness, chance, restart);
     }
     if (chance() < 0.03) await restart();
-    await harness.liveUntil(harness.clock.now() + hour + minute);
+    await harness.live(hour + minute);
     progress(done);
   }
   listening[Symbol.dispose]();
