@@ -55,7 +55,7 @@ async function probed(
 ): Promise<ProbeReport> {
   using directory = temporaryDirectory();
   const clock = fastClock(20);
-  await using sandbox = await startSandbox({ clock, seed: 1, products: 150, ...options });
+  await using sandbox = await startSandbox({ clock, products: 150, ...options });
   await using service = await differentService(sandbox.url, difference);
   const more = { service: { profile: { authorization: { header: null }, ...profile } } };
   const config = testConfig(directory.path, service.url, more);
@@ -96,7 +96,7 @@ function failing(
 ): () => Promise<void> {
   return async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, ...options });
+    await using sandbox = await startSandbox({ products: 3, ...options });
     await using service = await differentService(sandbox.url, difference);
     const more = { service: { profile: { authorization: { header: null }, ...profile } } };
     await using jobs = await startJobs(testMachine(), testConfig(directory.path, service.url, more));
@@ -311,7 +311,7 @@ const beliefs: readonly Belief[] = [
     seen: '`product_popularity`: no list_place; a call more for each walk',
     shows: async () => {
       using directory = temporaryDirectory();
-      await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+      await using sandbox = await startSandbox({ products: 3 });
       const more = { service: { profile: { authorization: { header: null }, list_order: 'sort=price' } } };
       await using jobs = await startJobs(testMachine(), testConfig(directory.path, sandbox.url, more));
       await jobs.run('pass');

@@ -208,7 +208,7 @@ describe('a key in the query', () => {
     const { path } = directory;
     // What an address and JSON write in other ways.
     const key = `${canary.key}/+"`;
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+    await using sandbox = await startSandbox({ products: 3 });
     let sent = 0;
     await using service = await differentService(sandbox.url, {
       request: ({ url }) => {

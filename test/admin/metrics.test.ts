@@ -3,7 +3,6 @@ import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { exposition } from '../../src/says/metrics/exposition.ts';
 import { metricFamilies } from '../../src/says/metrics/metric-families.ts';
 import type { DaemonStatus } from '../../src/says/status/daemon-status.ts';
@@ -81,7 +80,7 @@ const sinceCounted = (status: string) => status.replace(/"as_of":\d+/, '');
 describe('/metrics', () => {
   it('says what status says, in the format as it is specified, without a secret, an address or a product', async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, hold_ms: 0 });
+    await using sandbox = await startSandbox({ products: 12, hold_ms: 0 });
     const port = await freePort();
     const config = testConfig(
       directory.path,

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
   // A probe asks three times a second.
   const clock = fastClock(20);
-  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: 12, key: 'the-key' }));
+  const sandbox = stack.use(await startSandbox({ clock, products: 12, key: 'the-key' }));
   const more = { service: { base_url: sandbox.url }, receiver: { listen: '127.0.0.1:0' } };
   const secrets = { api_key: createSecret('the-key'), receiver_secret: createSecret('r'.repeat(43)) };
   const daemon = stack.use(await startDaemon(testMachine({ clock }), testConfig(path, sandbox.url, more, secrets)));

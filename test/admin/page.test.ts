@@ -8,7 +8,6 @@ import type { PageMemory } from '../../src/admin/page/memory.ts';
 import { renderPage } from '../../src/admin/page/page.ts';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import type { DaemonStatus } from '../../src/says/status/daemon-status.ts';
 import { withConditions } from '../../src/says/status/verdict.ts';
 import { canary } from '../fakes/canary.ts';
@@ -240,7 +239,7 @@ async function browse(url: string): Promise<{ dom: string; console: string[] }> 
 describe('in a browser', needs('chromium'), () => {
   it('the page of a live daemon opens with the token, shows its verdict, and offends against nothing', async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+    await using sandbox = await startSandbox({ products: 6 });
     const config = testConfig(
       directory.path,
       sandbox.url,

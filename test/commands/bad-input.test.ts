@@ -3,7 +3,6 @@ import { closeSync, mkdirSync, openSync, readFileSync, statSync, symlinkSync, wr
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { cli } from '../fakes/built-program.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -95,7 +94,7 @@ describe('the mirror', () => {
 
   it('that was damaged while the daemon was away is refused, and named', async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+    await using sandbox = await startSandbox({ products: 12 });
     const config = harness(directory.path, sandbox.url);
     expect((await runHere(['--config', config, 'resync', '--all', '--wait'])).code).toBe(0);
     const path = join(directory.path, 'mirror', 'mirror.db');
@@ -115,7 +114,7 @@ describe('the mirror', () => {
 describe('a second process', () => {
   it('on the same state directory ends with 75, and leaves the first alone', async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+    await using sandbox = await startSandbox({ products: 12 });
     const config = harness(directory.path, sandbox.url);
     const first = startCli(['--config', config, 'run'], { cwd: directory.path });
     await first.said('daemon started');
@@ -129,7 +128,7 @@ describe('a second process', () => {
 
   it('with another inbox refuses the mirror', async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+    await using sandbox = await startSandbox({ products: 12 });
     expect(
       (
         await runCli(['--config', harness(directory.path, sandbox.url), 'resync', '--images', '--wait'], {

@@ -3,7 +3,6 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adminClient } from '../../src/admin/client.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -25,7 +24,7 @@ function get(socketPath: string, path: string): Promise<{ status: number; body: 
 describe.concurrent('a running daemon', () => {
   it('fills, answers, does what it is asked, and ends with 0', async () => {
     using directory = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12, key: 'the-key' });
+    await using sandbox = await startSandbox({ products: 12, key: 'the-key' });
     const config = join(directory.path, 'catalogued.yaml');
     writeFileSync(config, testConfigText(directory.path, sandbox.url, { service: { base_url: sandbox.url } }));
     const options = { cwd: directory.path, env: { CATALOGUED_API_KEY: 'the-key' } };
@@ -72,7 +71,7 @@ describe.concurrent('a running daemon', () => {
 
   it('whose service is away stays alive, says so, and fills when it is back', async () => {
     using directory = temporaryDirectory();
-    const gone = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+    const gone = await startSandbox({ products: 6 });
     const { port } = new URL(gone.url);
     await gone[Symbol.asyncDispose]();
     const config = join(directory.path, 'catalogued.yaml');
@@ -83,7 +82,7 @@ describe.concurrent('a running daemon', () => {
     const status = await runHere(['--config', config, 'status'], { cwd: directory.path });
     expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('not yet') });
     await daemon.said(/"condition":"service-unreachable".*"hint":"Check the network.*"msg":"condition began"/);
-    await using _ = await startSandbox({ clock: systemClock, seed: 1, products: 6, port: Number(port) });
+    await using _ = await startSandbox({ products: 6, port: Number(port) });
     await daemon.said('pass ended');
     await daemon.said(/"condition":"service-unreachable".*"msg":"condition ended"/);
     daemon.child.kill('SIGTERM');
@@ -94,7 +93,7 @@ describe.concurrent('a running daemon', () => {
 it('the daemon outlives whoever reads its log', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 2 });
+  await using sandbox = await startSandbox({ products: 2 });
   writeFileSync(join(cwd, 'catalogued.yaml'), testConfigText(cwd, sandbox.url));
   const daemon = startCli(['--config', join(cwd, 'catalogued.yaml'), 'run'], { cwd });
   await daemon.said('daemon started');

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { type Ran, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
@@ -21,7 +20,7 @@ interface FilledHarness extends AsyncDisposable {
 async function filledHarness(): Promise<FilledHarness> {
   const stack = new AsyncDisposableStack();
   const { path: cwd } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 12, lean: true }));
+  const sandbox = stack.use(await startSandbox({ products: 12, lean: true }));
   const config = join(cwd, 'catalogued.yaml');
   writeFileSync(config, testConfigText(cwd, sandbox.url));
   const run = (...args: string[]) => runHere(['--config', config, ...args], { env: { COLUMNS: '80' } });

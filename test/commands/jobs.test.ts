@@ -5,7 +5,6 @@ import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { Stopped } from '../../src/kernel/errors.ts';
 import { type LiveStatus, whyWaiting } from '../../src/says/status/daemon-status.ts';
 import { known } from '../admin/known-status.ts';
@@ -31,7 +30,7 @@ function post(socketPath: string, path: string): Promise<{ status: number; answe
 
 it('catalogued jobs lists what a daemon does by itself, and runs one of it on demand', async () => {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  await using sandbox = await startSandbox({ products: 4, lean: true });
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
   const run = (...args: string[]) => runHere(['--config', file, ...args]);
@@ -84,7 +83,7 @@ it('catalogued jobs lists what a daemon does by itself, and runs one of it on de
 
 it('catalogued jobs run joins a run that is under way and waits for its end, also that of the daemon, or leaves when it is told to', async () => {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  await using sandbox = await startSandbox({ products: 4, lean: true });
   sandbox.faults.add({ kind: 'hang' });
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
@@ -111,7 +110,7 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
 
 it('a job that fails stands in status, in the list of jobs, and is the answer 1 of a run by hand', async () => {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  await using sandbox = await startSandbox({ products: 4, lean: true });
   const snapshot = { every: '1m', path: join(directory.path, 'missing', 'mirror.db') };
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url, { snapshot }));
@@ -131,7 +130,7 @@ it('a job that fails stands in status, in the list of jobs, and is the answer 1 
 
 it('a job that is run by hand says that the mirror is gone, and not that it is done', async () => {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  await using sandbox = await startSandbox({ products: 4, lean: true });
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
   const config = testConfig(directory.path, sandbox.url);
@@ -151,7 +150,7 @@ it('a job that is run by hand says that the mirror is gone, and not that it is d
 
 it('a pass that is run by hand says that the service refuses the key', async () => {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4, lean: true });
+  await using sandbox = await startSandbox({ products: 4, lean: true });
   sandbox.faults.add({ kind: 'status', status: 401 });
   const file = join(directory.path, 'catalogued.yaml');
   writeFileSync(file, testConfigText(directory.path, sandbox.url));
@@ -167,7 +166,7 @@ it('a pass that is run by hand says that the service refuses the key', async () 
 /** Runs a daemon until its first sync cycle has ended; returns what it printed. */
 async function filledBy(isTTY: boolean): Promise<{ readonly out: string; readonly err: string }> {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
+  await using sandbox = await startSandbox({ products: 12 });
   const config = join(directory.path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(directory.path, sandbox.url, { budget: { requests_per_second: 30 } }));
   const captured = capturedIo();

@@ -22,7 +22,7 @@ const concurrency = 4;
 /** Fills a mirror by a command that is killed five times at random moments; returns how many reads came twice. */
 async function fillWithKills(betweenKills: (mirror: string) => void): Promise<number> {
   using directory = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 3, products });
+  await using sandbox = await startSandbox({ seed: 3, products });
   const zone = zoneAtNoon(systemClock.now());
   for (const product of sandbox.products()) Object.assign(product, { place: { ...product.place, zone } });
   const config = join(directory.path, 'catalogued.yaml');

@@ -5,7 +5,6 @@ import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
 import { createSecret } from '../../src/config/secrets.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { putFiles } from '../fakes/kept-files.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
@@ -18,7 +17,7 @@ import { outputs } from '../mirror/contract/outputs.ts';
 it('a dry run before the first start makes no files, and prices what the run costs; after it the files stay as they are', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 24 });
+  await using sandbox = await startSandbox({ products: 24 });
   const config = join(cwd, 'catalogued.yaml');
   const profile = { authorization: { header: null }, page_size: 10 };
   const write = (languages: string[], horizon: number) => {
@@ -68,7 +67,7 @@ it('--wait waits for a lock of another program, alone and through the daemon, an
   const waits = async (by: 'itself' | 'the daemon') => {
     using directory = temporaryDirectory();
     const { path: cwd } = directory;
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+    await using sandbox = await startSandbox({ products: 3 });
     const config = join(cwd, 'catalogued.yaml');
     writeFileSync(config, testConfigText(cwd, sandbox.url));
     const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd });
@@ -96,7 +95,7 @@ it('--wait waits for a lock of another program, alone and through the daemon, an
 it('--wait ends with 69 beside a daemon whose key the service refuses', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3, key: 'right' });
+  await using sandbox = await startSandbox({ products: 3, key: 'right' });
   const config = join(cwd, 'catalogued.yaml');
   const more = { service: { profile: {} } };
   writeFileSync(config, testConfigText(cwd, sandbox.url, more));
@@ -112,7 +111,7 @@ it('--wait ends with 69 beside a daemon whose key the service refuses', async ()
 it('asked for again while it runs, a resync reads everything again, and the first one ends with what it has read', async () => {
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 6 });
+  await using sandbox = await startSandbox({ products: 6 });
   const config = join(cwd, 'catalogued.yaml');
   writeFileSync(config, testConfigText(cwd, sandbox.url));
   const run = (...args: string[]) => runHere(['--config', config, 'resync', ...args]);

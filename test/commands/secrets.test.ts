@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { canary, canaryMark } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { needs } from '../fakes/needs.ts';
@@ -23,8 +22,6 @@ describe('a daemon that receives', () => {
     using directory = temporaryDirectory();
     const pem = rsaPem('pkcs8');
     await using sandbox = await startSandbox({
-      clock: systemClock,
-      seed: 1,
       products: 12,
       lean: true,
       key: canary.key,

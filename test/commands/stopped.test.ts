@@ -43,7 +43,7 @@ describe('a command that a signal stops says so, and what was finished:', () => 
   let stage: Stage;
   beforeAll(async () => {
     const cwd = stack.use(temporaryDirectory()).path;
-    const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 8 }));
+    const sandbox = stack.use(await startSandbox({ products: 8 }));
     const product = sandbox.world
       .visible()
       .find((each) => each.place.zone !== null && sandbox.world.days(each, date, date, 'EUR').length > 0);

@@ -19,7 +19,7 @@ describe('in 80 columns', () => {
   let product = '';
   beforeAll(async () => {
     const { path: cwd } = stack.use(temporaryDirectory());
-    const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
+    const sandbox = stack.use(await startSandbox({ products: 6 }));
     const config = join(cwd, 'catalogued.yaml');
     writeFileSync(config, testConfigText(cwd, sandbox.url));
     run = (...args) => runHere(['--config', config, ...args], { env: throughPipe });

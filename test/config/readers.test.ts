@@ -7,7 +7,6 @@ import { secretsOf } from '../../src/config/secrets.ts';
 import { warningsOf } from '../../src/config/warnings.ts';
 import { requestResync } from '../../src/cycle/request-resync.ts';
 import { startDaemon } from '../../src/daemon/daemon.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { wallClock } from '../../src/kernel/time/wall-clock.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -57,9 +56,7 @@ describe('while a daemon runs with everything switched on', needs('time', 'postg
       writeFileSync(file, text, { mode: 0o600 });
       return file;
     };
-    const sandbox = stack.use(
-      await startSandbox({ clock: systemClock, seed: 1, products: 6, key: 'the-key', signing_public_key: publicPem() }),
-    );
+    const sandbox = stack.use(await startSandbox({ products: 6, key: 'the-key', signing_public_key: publicPem() }));
     const { url } = stack.use(startPostgres());
     const port = await freePort();
     const every = { every: '2h' };

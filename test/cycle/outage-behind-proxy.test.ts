@@ -27,8 +27,7 @@ function ask({ daemon }: VirtualHarness): void {
   requestResync(daemon.sync, { resources: [...resources], product_ids: [], from: null, to: null });
 }
 
-const liveFor = (harness: VirtualHarness, ms: number, step = second) =>
-  harness.live(ms, step);
+const liveFor = (harness: VirtualHarness, ms: number, step = second) => harness.live(ms, step);
 
 /** Returns the calls that are made in so long. */
 async function callsIn(harness: VirtualHarness, ms: number): Promise<number> {

@@ -34,9 +34,7 @@ interface Stage extends AsyncDisposable {
 async function stage(more: Record<string, unknown> = {}, secrets: Partial<Secrets> = {}, key?: string): Promise<Stage> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(
-    await startSandbox({ clock: systemClock, seed: 1, products: 5, lean: true, key: key ?? null }),
-  );
+  const sandbox = stack.use(await startSandbox({ products: 5, lean: true, key: key ?? null }));
   let load = (): LoadedConfig => testConfig(path, sandbox.url, more, secrets);
   const { log, lines } = testLog();
   const daemon = stack.use(

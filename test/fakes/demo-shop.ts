@@ -37,7 +37,7 @@ export async function startDemoShop(stack: AsyncDisposableStack): Promise<DemoSh
   const { path } = stack.use(temporaryDirectory());
   const images = stack.use(await startImageHost({ clock: systemClock, seed: 1 }));
   const origin = { image_origin: images.url };
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 24, hold_ms: 0, ...origin }));
+  const sandbox = stack.use(await startSandbox({ products: 24, hold_ms: 0, ...origin }));
   const chosen = sandbox.products().find((each) => each.status === 'available' && each.images.length > 1);
   const product_id = chosen?.id ?? 0;
   const door = `unix:${join(path, 'storefront.sock')}`;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { Secrets } from '../../src/config/secrets.ts';
 import { type RunningDaemon, startDaemon } from '../../src/daemon/daemon.ts';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { testConfig } from './test-config.ts';
 import { testMachine } from './test-machine.ts';
@@ -22,7 +21,7 @@ export async function filledDaemon(
   secrets: Partial<Secrets> = {},
 ): Promise<FilledDaemon> {
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
+  const sandbox = stack.use(await startSandbox({ products: 6 }));
   const sockets = { admin: join(path, 'state', 'admin.sock'), storefront: join(path, 'storefront.sock') };
   const more = { storefront: { listen: `unix:${sockets.storefront}` }, ...config };
   const daemon = stack.use(await startDaemon(testMachine(), testConfig(path, sandbox.url, more, secrets)));

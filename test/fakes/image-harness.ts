@@ -58,7 +58,7 @@ export async function imageHarness(
     boot: () => systemClock.boot() + passed,
   };
   const host = stack.use(await startImageHost({ clock, seed: 1, asked: ({ key }) => asked(key) }));
-  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products, image_origin: host.url }));
+  const sandbox = stack.use(await startSandbox({ clock, products, image_origin: host.url }));
   const directory = join(path, 'images');
   const log = testLog('info');
   const start = (settings: Record<string, unknown>) => {

@@ -230,7 +230,7 @@ async function harnessOf(
   const path = directory ?? stack.use(temporaryDirectory()).path;
   const began = await prepare?.(path);
   // Before the clock shows that instant: its calendars change from the start of the world on.
-  const sandbox = stack.use(await startSandbox({ clock, seed: 1, products: defaultProducts, ...options }));
+  const sandbox = stack.use(await startSandbox({ clock, products: defaultProducts, ...options }));
   if (began !== undefined) await clock.advance(began.elapsed);
   const log = testLog(level);
   let step = began?.chance ?? 0;

@@ -2,7 +2,6 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/kernel/clock.ts';
 import type { DaemonStatus } from '../../src/says/status/daemon-status.ts';
 import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -77,7 +76,7 @@ export async function endure({
   const path = join(directory.path, 'disk');
   mkdirSync(path);
   // What the service announces by itself would be counted as ours.
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products, hold_ms: 86_400_000 });
+  await using sandbox = await startSandbox({ products, hold_ms: 86_400_000 });
   const [admin, receiver] = [await freePort(), await freePort()];
   const config = join(directory.path, 'catalogued.yaml');
   writeFileSync(
@@ -222,7 +221,7 @@ export const filler: DiskFault = {
 export async function startLocked(): Promise<Outcome> {
   using directory = temporaryDirectory();
   const { path } = directory;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 2 });
+  await using sandbox = await startSandbox({ products: 2 });
   const config = join(path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(path, sandbox.url), { mode: 0o600 });
   const start = () => startCli(['--config', config, 'run'], { cwd: path });

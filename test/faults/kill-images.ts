@@ -48,7 +48,6 @@ export async function killImages({
   await using host = await startImageHost({ clock: systemClock, seed, halves_ms: 1, asked });
   // Five images a product or a little less.
   await using sandbox = await startSandbox({
-    clock: systemClock,
     seed,
     products: Math.ceil(images / 4),
     image_origin: host.url,

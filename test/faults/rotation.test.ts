@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/kernel/clock.ts';
 import type { FaultRule } from '../../src/sandbox/rough/faults.ts';
 import { canary } from '../fakes/canary.ts';
 import { freePort } from '../fakes/free-port.ts';
@@ -69,7 +68,7 @@ it.each(tried)(
   async (kill) => {
     using directory = temporaryDirectory();
     const cwd = directory.path;
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 5, lean: true, hold_ms: 0 });
+    await using sandbox = await startSandbox({ products: 5, lean: true, hold_ms: 0 });
     const port = await freePort();
     const config = join(cwd, 'catalogued.yaml');
     writeFileSync(

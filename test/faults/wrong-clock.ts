@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../src/kernel/clock.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
 import { testConfigText } from '../fakes/test-config.ts';
@@ -42,7 +41,7 @@ const words = ({ images, bookable, next_read }: Seen) =>
 export async function wrongClock(course: 'set right' | 'left wrong'): Promise<Outcome> {
   using directory = temporaryDirectory();
   const cwd = directory.path;
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 5 });
+  await using sandbox = await startSandbox({ products: 5 });
   const [config, offset] = [join(cwd, 'catalogued.yaml'), join(cwd, 'offset')];
   const budget = { requests_per_second: 50, concurrency: 4 };
   writeFileSync(config, testConfigText(cwd, sandbox.url, { budget }), { mode: 0o600 });

@@ -176,7 +176,7 @@ describe('publishing when it is due', () => {
 
   it('is done by the daemon, and status says when; without one it says that it is late, and exits 1', async () => {
     using place = temporaryDirectory();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 3 });
+    await using sandbox = await startSandbox({ products: 3 });
     const path = join(place.path, 'published.db');
     const more = { snapshot: { every: '1h', path } };
     const config = join(place.path, 'catalogued.yaml');

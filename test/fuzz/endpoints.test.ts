@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { instant, systemClock } from '../../src/kernel/clock.ts';
+import { instant } from '../../src/kernel/clock.ts';
 import { callLimits } from '../../src/service/call-limits.ts';
 import { createUpstream, type ServiceReads } from '../../src/service/client.ts';
 import type { Http, ServiceRequest } from '../../src/service/http.ts';
@@ -45,7 +45,7 @@ async function ask({ path, query }: ServiceRequest): Promise<Outcome> {
 describe('the answer of an endpoint, with parts replaced, left out, doubled and emptied,', needs('time'), () => {
   beforeAll(async () => {
     const { path } = stack.use(temporaryDirectory());
-    const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 3 }));
+    const sandbox = stack.use(await startSandbox({ products: 3 }));
     url = sandbox.url;
     const { profile } = testConfig(path, url).config.service;
     const limiter = { run: (ask: (turn: AbortSignal) => Promise<Outcome>) => ask(signal) };

@@ -50,7 +50,7 @@ let wish: Record<'product' | 'date' | 'time' | 'variant' | 'price' | 'count', st
 
 beforeAll(async () => {
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 6 }));
+  const sandbox = stack.use(await startSandbox({ products: 6 }));
   const config = testConfig(
     path,
     sandbox.url,

@@ -43,7 +43,6 @@ async function shown({ ask }: VirtualHarness) {
   };
 }
 
-
 it.each(someOf(optional.flatMap((resource) => [401, 403].map((status) => [resource, status] as const))))(
   'a mirror whose key may not read %s (%i) is filled and green, with one condition and two refused calls a day',
   async (resource, status) => {

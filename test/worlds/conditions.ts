@@ -6,7 +6,7 @@ import { metricFamilies } from '../../src/says/metrics/metric-families.ts';
 import { verdictOf } from '../../src/says/status/verdict.ts';
 import { remembered } from '../admin/known-status.ts';
 import { alertRules } from '../says/conditions/documents.ts';
-import { liveFor, onSale, type Planted, planted } from './failures.ts';
+import { onSale, type Planted, planted } from './failures.ts';
 import { World } from './world.ts';
 
 const second = 1000;
@@ -26,7 +26,7 @@ async function plantedWorld(quirks: Partial<Quirks>, fill: 'filled' | 'endless' 
   });
   if (fill === 'filled') {
     await world.harness.runUntil(() => world.harness.isFilled());
-    await liveFor(world, 10 * minute, minute);
+    await world.harness.live(10 * minute, minute);
   }
   return world;
 }
@@ -87,7 +87,7 @@ async function until(
   const { clock } = world.harness;
   const from = clock.now();
   while (Object.values(found).includes(null) && clock.now() - from < within_ms) {
-    await liveFor(world, step_ms, step_ms);
+    await world.harness.live(step_ms, step_ms);
     const seen = await look(world, code);
     const after = Math.round((clock.now() - from) / second);
     for (const each of Object.keys(found) as (keyof Seen)[]) if (seen[each] === wanted) found[each] ??= after;
@@ -130,9 +130,9 @@ export async function healthyDays(days: number, some: Partial<Quirks> = {}): Pro
     const [edited = 0, closed = 0] = [ids[each % ids.length], ids[(each + 3) % ids.length]];
     sandbox.world.edit(edited, { field: 'description', value: `as of ${each}` });
     sandbox.world.disable(closed);
-    await liveFor(world, 2 * hour, minute);
+    await world.harness.live(2 * hour, minute);
     sandbox.world.enable(closed);
-    await liveFor(world, day / 4 - 2 * hour, minute);
+    await world.harness.live(day / 4 - 2 * hour, minute);
   }
   const looks = schedule.list().find(({ name }) => name === 'conditions')?.runs ?? 0;
   // A promise's own periods say of which one what the condition says.

@@ -32,11 +32,6 @@ const readAll = {
   to: null,
 } as const;
 
-/** Lives on for so long, and ticks after each step. */
-export function liveFor({ harness }: World, ms: number, step: number): Promise<void> {
-  return harness.live(ms, step);
-}
-
 /** Returns the products on sale. */
 export function onSale({ harness }: World): number[] {
   return harness.sandbox.world.visible().flatMap(({ id, status }) => (status === 'available' ? [id] : []));
@@ -64,7 +59,7 @@ function check(world: World, times: number, found: 'right' | 'said-available'): 
 async function announceOften(world: World): Promise<void> {
   for (let each = 0; each < 48; each += 1) {
     edit(world, each % 4, `text ${each}`);
-    await liveFor(world, 2 * hour, 10 * minute);
+    await world.harness.live(2 * hour, 10 * minute);
   }
 }
 
@@ -104,7 +99,7 @@ function respelt(rule: {
     return async () => {
       mend();
       // A walk ends what was noted before it began.
-      await liveFor(world, second, second);
+      await world.harness.live(second, second);
       ask(world);
     };
   };
@@ -235,7 +230,7 @@ export const planted: readonly Planted[] = [
     code: 'changes-not-shown',
     times: [hour, 15 * minute, minute],
     // What the fill has read was new, and would pass for what was announced.
-    prepare: (world) => liveFor(world, 2 * hour, 10 * minute),
+    prepare: (world) => world.harness.live(2 * hour, 10 * minute),
     plant: (world) => {
       world.harness.sandbox.setQuirks({ cached_ms: 10 * day });
       edit(world, 0, 'what no read shows');

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '../../../src/kernel/clock.ts';
 import { roll } from '../../../src/sandbox/random.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
 
@@ -12,7 +11,7 @@ import { startSandbox } from '../../fakes/start-sandbox.ts';
  */
 
 const [products = '200'] = process.argv.slice(2);
-const sandbox = await startSandbox({ clock: systemClock, seed: 1, products: Number(products), counts: 'none' });
+const sandbox = await startSandbox({ products: Number(products), counts: 'none' });
 const bodies = new Map<string, Buffer>();
 let asked: string[] = [];
 let changes = 0;

@@ -10,7 +10,6 @@ import { createSecret } from '../../../src/config/secrets.ts';
 import { DaemonRows } from '../../../src/copies/follow/daemon-rows.ts';
 import { SourceAway } from '../../../src/copies/follow/source.ts';
 import { startDaemon } from '../../../src/daemon/daemon.ts';
-import { systemClock } from '../../../src/kernel/clock.ts';
 import { canary } from '../../fakes/canary.ts';
 import { capturedIo } from '../../fakes/captured-io.ts';
 import { freePort } from '../../fakes/free-port.ts';
@@ -27,7 +26,7 @@ import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 async function stage(rows: { publish: boolean }) {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(temporaryDirectory()).path;
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 3, lean: true, key: null }));
+  const sandbox = stack.use(await startSandbox({ products: 3, lean: true, key: null }));
   const listen = `127.0.0.1:${await freePort()}`;
   const secrets = { storefront_token: createSecret(canary.storefront) };
   const config = testConfig(directory, sandbox.url, { rows, storefront: { listen } }, secrets);

@@ -6,7 +6,6 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { connectPostgres, type Postgres } from '../../../src/copies/postgres/connect.ts';
-import { systemClock } from '../../../src/kernel/clock.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { canary } from '../../fakes/canary.ts';
 import { freePort } from '../../fakes/free-port.ts';
@@ -107,9 +106,7 @@ export async function stage({ config = {}, apart, products = 3000, ...given }: S
   const directory = stack.use(temporaryDirectory()).path;
   const server = given.server ?? stack.use(startPostgres());
   const database = stack.use(await connectPostgres({ url: server.url, schema, connections: 2 }));
-  const sandbox = stack.use(
-    await startSandbox({ clock: systemClock, seed: 1, products, lean: true, hold_ms: 0, counts: 'none' }),
-  );
+  const sandbox = stack.use(await startSandbox({ products, lean: true, hold_ms: 0, counts: 'none' }));
   const calls: Call[] = [];
   const instances: Instance[] = [];
   const doors: Record<string, string> = {};

@@ -137,7 +137,7 @@ describe('moving to another host', needs('time'), () => {
     using old = temporaryDirectory();
     using now = temporaryDirectory();
     const port = await freePort();
-    await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 8, lean: true, hold_ms: 0 });
+    await using sandbox = await startSandbox({ products: 8, lean: true, hold_ms: 0 });
     const configured = (directory: string) => {
       const file = join(directory, 'catalogued.yaml');
       const text = testConfigText(directory, sandbox.url, {

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
-import { systemClock } from '../../../src/kernel/clock.ts';
 import { capturedIo } from '../../fakes/captured-io.ts';
 import { startJobs } from '../../fakes/daemon-jobs.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
@@ -16,7 +15,7 @@ const elsewhere = ['check', 'jobs', 'jobs run', 'notifications show', 'probe', '
 
 it('what commands print with --json has the fields of the contract, and no others', async () => {
   using place = temporaryDirectory();
-  await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4 });
+  await using sandbox = await startSandbox({ products: 4 });
   const config = join(place.path, 'catalogued.yaml');
   writeFileSync(config, testConfigText(place.path, sandbox.url));
   {

@@ -7,7 +7,6 @@ import { probeCommand } from '../../../src/commands/probe.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { startDaemon } from '../../../src/daemon/daemon.ts';
 import { startReloading } from '../../../src/daemon/reloading.ts';
-import { systemClock } from '../../../src/kernel/clock.ts';
 import { capturedIo } from '../../fakes/captured-io.ts';
 import { type Difference, differentService } from '../../fakes/different-service.ts';
 import { runHere } from '../../fakes/run-here.ts';
@@ -23,7 +22,7 @@ const cursor = fileURLToPath(new URL('../../../config/adapters/cursor.mjs', impo
 async function stage(difference: Difference, service: object = {}) {
   const stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 60 }));
+  const sandbox = stack.use(await startSandbox({ products: 60 }));
   const different = stack.use(await differentService(sandbox.url, difference));
   const config = join(path, 'catalogued.yaml');
   const configure = (more: object) => {

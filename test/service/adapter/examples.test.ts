@@ -74,7 +74,7 @@ describe('the example', () => {
     ],
   ] as const)('signature-header %s', async (_, adapter, expected) => {
     const clock = manualClock();
-    await using sandbox = await startSandbox({ clock, seed: 1, products: 3 });
+    await using sandbox = await startSandbox({ clock, products: 3 });
     await using service = await differentService(sandbox.url, signatureShape);
     const service_clock = serviceClock();
     await using http = testHttp(service.url, clock, { connections: 1, throttle_statuses: [429] });

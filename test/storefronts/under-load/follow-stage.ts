@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { systemClock } from '../../../src/kernel/clock.ts';
 import type { Sandbox } from '../../../src/sandbox/sandbox.ts';
 import { freePort } from '../../fakes/free-port.ts';
 import { type RunningCli, runCli, startCli } from '../../fakes/run-cli.ts';
@@ -37,9 +36,7 @@ export async function followStage(
 ): Promise<FollowStage> {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(
-    await startSandbox({ clock: systemClock, seed: 1, products, lean: true, hold_ms: 0, batch: 'one product' }),
-  );
+  const sandbox = stack.use(await startSandbox({ products, lean: true, hold_ms: 0, batch: 'one product' }));
   prepared(sandbox);
   const port = await freePort();
   const secret = join(path, 'receiver_secret');

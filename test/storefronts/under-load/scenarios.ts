@@ -34,7 +34,7 @@ export const parts = [
 async function numberedHarness(products: number) {
   await using stack = new AsyncDisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products, lean: true }));
+  const sandbox = stack.use(await startSandbox({ products, lean: true }));
   const now = systemClock.now();
   const numbered = numberAnswers(sandbox, now);
   const jobs = stack.use(await startJobs(testMachine({ log: testLog('warn').log }), testConfig(path, sandbox.url)));
