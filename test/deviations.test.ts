@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -19,7 +19,7 @@ import { fastClock } from './fakes/fast-clock.ts';
 import { runHere } from './fakes/run-here.ts';
 import { keyShape, pagesFromZero, queryKeyShape, variantsByQuery } from './fakes/service-shapes.ts';
 import { startSandbox } from './fakes/start-sandbox.ts';
-import { testConfig, testConfigText } from './fakes/test-config.ts';
+import { testConfig, writeTestConfig } from './fakes/test-config.ts';
 import { testMachine } from './fakes/test-machine.ts';
 import { temporaryDirectory } from './fakes/test-mirror.ts';
 
@@ -231,10 +231,9 @@ describe('a key in the query', () => {
         };
       },
     });
-    const config = join(path, 'catalogued.yaml');
     const profile = { authorization: { parameter: 'api_key' } };
     const log = { level: 'trace' };
-    writeFileSync(config, testConfigText(path, service.url, { service: { profile }, log }));
+    const config = writeTestConfig(path, service.url, { service: { profile }, log });
     const loaded = testConfig(path, service.url, { service: { profile } }, { api_key: createSecret(key) });
     const printed: string[] = [];
     const run = async (...args: string[]) => {

@@ -7,7 +7,7 @@ import { cli } from '../fakes/built-program.ts';
 import { runCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** One `Error:`, one `Try:`, no stack, and the documented exit code. */
@@ -28,8 +28,7 @@ async function refuses(
 }
 
 function harness(directory: string, url = 'http://127.0.0.1:9', more: Record<string, unknown> = {}): string {
-  const file = join(directory, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory, url, more));
+  const file = writeTestConfig(directory, url, more);
   return file;
 }
 

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
@@ -10,7 +9,7 @@ import { cli } from '../fakes/built-program.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { putChanges } from '../fakes/planted.ts';
 import { startCli } from '../fakes/run-cli.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { testMirror } from '../fakes/test-mirror.ts';
 
 const by = { sent_at: instant(Date.parse('2026-11-21T12:00:00Z')), reason: 'cadence-elapsed' } as const;
@@ -18,8 +17,7 @@ const by = { sent_at: instant(Date.parse('2026-11-21T12:00:00Z')), reason: 'cade
 function harness() {
   const test = testMirror();
   const directory = dirname(dirname(test.path));
-  const config = join(directory, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory, 'http://127.0.0.1:1'));
+  const config = writeTestConfig(directory, 'http://127.0.0.1:1');
   const args = (...more: string[]) => ['--config', config, 'changes', ...more];
   const stop = new AbortController();
   return {

@@ -6,7 +6,7 @@ import { adminClient } from '../../src/admin/client.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { testConfigText, writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 function get(socketPath: string, path: string): Promise<{ status: number; body: unknown }> {
@@ -25,8 +25,7 @@ describe.concurrent('a running daemon', () => {
   it('fills, answers, does what it is asked, and ends with 0', async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ products: 12, key: 'the-key' });
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, sandbox.url, { service: { base_url: sandbox.url } }));
+    const config = writeTestConfig(directory.path, sandbox.url, { service: { base_url: sandbox.url } });
     const options = { cwd: directory.path, env: { CATALOGUED_API_KEY: 'the-key' } };
     const daemon = startCli(['--config', config, 'run'], options);
     await daemon.said('pass ended');
@@ -74,8 +73,7 @@ describe.concurrent('a running daemon', () => {
     const gone = await startSandbox({ products: 6 });
     const { port } = new URL(gone.url);
     await gone[Symbol.asyncDispose]();
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, gone.url));
+    const config = writeTestConfig(directory.path, gone.url);
     const daemon = startCli(['--config', config, 'run'], { cwd: directory.path });
     await daemon.said('daemon started');
     expect((await get(join(directory.path, 'state', 'admin.sock'), '/readyz')).status).toBe(503);

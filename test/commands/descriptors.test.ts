@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { FileFailures } from '../../src/daemon/files.ts';
 import { cli } from '../fakes/built-program.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { virtualHarness } from '../fakes/virtual-harness.ts';
@@ -14,8 +12,7 @@ import { virtualHarness } from '../fakes/virtual-harness.ts';
 describe('without file descriptors', () => {
   it('a start says so with the way out, and nothing of permissions', async () => {
     using directory = temporaryDirectory();
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, 'http://127.0.0.1:9', {}));
+    const config = writeTestConfig(directory.path, 'http://127.0.0.1:9', {});
     const command = `ulimit -n 28; exec "${process.execPath}" "${cli}" --config "${config}" run`;
     const child = spawn('sh', ['-c', command], {
       env: { ...process.env, CATALOGUED_API_KEY: 'k' },

@@ -1,14 +1,13 @@
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { runHere } from '../fakes/run-here.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** Returns what the doctor prints of an installation that has never been started. */
 async function examined(directory: string, more: Record<string, unknown>, env: Record<string, string> = {}) {
-  const config = join(directory, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory, 'https://api.example.com', more), { mode: 0o600 });
+  const config = writeTestConfig(directory, 'https://api.example.com', more);
   const { code, stdout } = await runHere(['--config', config, 'doctor'], { env });
   return { code, wrong: stdout.split('\n').filter((line) => line.startsWith('✗')), stdout };
 }

@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { type Ran, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { outputs } from '../mirror/contract/outputs.ts';
 
@@ -21,8 +20,7 @@ async function filledHarness(): Promise<FilledHarness> {
   const stack = new AsyncDisposableStack();
   const { path: cwd } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ products: 12, lean: true }));
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, sandbox.url));
+  const config = writeTestConfig(cwd, sandbox.url);
   const run = (...args: string[]) => runHere(['--config', config, ...args], { env: { COLUMNS: '80' } });
   expect((await run('resync', '--all', '--wait')).code).toBe(0);
   return {

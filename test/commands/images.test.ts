@@ -11,7 +11,7 @@ import { capturedIo } from '../fakes/captured-io.ts';
 import { needs } from '../fakes/needs.ts';
 import { otherWriter } from '../fakes/other-writer.ts';
 import { servedImages } from '../fakes/served-images.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -24,11 +24,7 @@ async function auditedHarness() {
   const harness = await virtualHarness({ products: 24, served: served.note }, {}, { start: Date.now() - 2 * day });
   await harness.fill();
   const directory = dirname(dirname(harness.daemon.config.mirror.path));
-  const config = join(directory, 'catalogued.yaml');
-  writeFileSync(
-    config,
-    testConfigText(directory, harness.sandbox.url, { images: { directory: join(directory, 'images') } }),
-  );
+  const config = writeTestConfig(directory, harness.sandbox.url, { images: { directory: join(directory, 'images') } });
   const audit = async (...args: string[]) => {
     const io = capturedIo();
     const code = await main(['--config', config, 'images', 'audit', ...args], io);

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { capturedIo } from '../fakes/captured-io.ts';
 import { untilFilled } from '../fakes/filled-daemon.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testConfig, writeTestConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
@@ -31,8 +31,7 @@ function post(socketPath: string, path: string): Promise<{ status: number; answe
 it('catalogued jobs lists what a daemon does by itself, and runs one of it on demand', async () => {
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 4, lean: true });
-  const file = join(directory.path, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const file = writeTestConfig(directory.path, sandbox.url);
   const run = (...args: string[]) => runHere(['--config', file, ...args]);
 
   const alone = {
@@ -85,8 +84,7 @@ it('catalogued jobs run joins a run that is under way and waits for its end, als
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 4, lean: true });
   sandbox.faults.add({ kind: 'hang' });
-  const file = join(directory.path, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const file = writeTestConfig(directory.path, sandbox.url);
   const log = testLog('info');
   await using daemon = await startDaemon(testMachine({ log: log.log }), testConfig(directory.path, sandbox.url));
   const hanging = daemon.tick();
@@ -112,8 +110,7 @@ it('a job that fails stands in status, in the list of jobs, and is the answer 1 
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 4, lean: true });
   const snapshot = { every: '1m', path: join(directory.path, 'missing', 'mirror.db') };
-  const file = join(directory.path, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory.path, sandbox.url, { snapshot }));
+  const file = writeTestConfig(directory.path, sandbox.url, { snapshot });
   const run = (...args: string[]) => runHere(['--config', file, ...args]);
   await using daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url, { snapshot }));
   await untilFilled(daemon);
@@ -131,8 +128,7 @@ it('a job that fails stands in status, in the list of jobs, and is the answer 1 
 it('a job that is run by hand says that the mirror is gone, and not that it is done', async () => {
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 4, lean: true });
-  const file = join(directory.path, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const file = writeTestConfig(directory.path, sandbox.url);
   const config = testConfig(directory.path, sandbox.url);
   const run = (job: string) => runHere(['--config', file, 'jobs', 'run', job]);
   await using daemon = await startDaemon(testMachine(), config);
@@ -152,8 +148,7 @@ it('a pass that is run by hand says that the service refuses the key', async () 
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 4, lean: true });
   sandbox.faults.add({ kind: 'status', status: 401 });
-  const file = join(directory.path, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory.path, sandbox.url));
+  const file = writeTestConfig(directory.path, sandbox.url);
   await using daemon = await startDaemon(testMachine(), testConfig(directory.path, sandbox.url));
   await daemon.tick();
   const ran = await runHere(['--config', file, 'jobs', 'run', 'pass']);
@@ -167,8 +162,7 @@ it('a pass that is run by hand says that the service refuses the key', async () 
 async function filledBy(isTTY: boolean): Promise<{ readonly out: string; readonly err: string }> {
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 12 });
-  const config = join(directory.path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory.path, sandbox.url, { budget: { requests_per_second: 30 } }));
+  const config = writeTestConfig(directory.path, sandbox.url, { budget: { requests_per_second: 30 } });
   const captured = capturedIo();
   const stop = new AbortController();
   const io = { ...captured, signal: stop.signal, stderr: Object.assign(captured.stderr, { isTTY, columns: 80 }) };

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
@@ -9,7 +8,7 @@ import { needs } from '../fakes/needs.ts';
 import { zoneAtNoon } from '../fakes/numbered-service.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
 import { compare } from '../oracle/oracle.ts';
@@ -25,8 +24,7 @@ async function fillWithKills(betweenKills: (mirror: string) => void): Promise<nu
   await using sandbox = await startSandbox({ seed: 3, products });
   const zone = zoneAtNoon(systemClock.now());
   for (const product of sandbox.products()) Object.assign(product, { place: { ...product.place, zone } });
-  const config = join(directory.path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory.path, sandbox.url));
+  const config = writeTestConfig(directory.path, sandbox.url);
   const args = ['--config', config, 'resync', '--all', '--wait'];
   const options = { cwd: directory.path };
   const mirror = join(directory.path, 'mirror', 'mirror.db');

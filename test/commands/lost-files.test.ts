@@ -26,7 +26,7 @@ import { putDelivery } from '../fakes/planted.ts';
 import { openReader } from '../fakes/reader.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
-import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testConfig, writeTestConfig } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
@@ -44,8 +44,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 function write(directory: string, more: Record<string, unknown> = {}): string {
-  const config = join(directory, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory, url, more), { mode: 0o600 });
+  const config = writeTestConfig(directory, url, more);
   return config;
 }
 

@@ -1,12 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
 import { renderBody } from '../../src/commands/notifications.ts';
 import { instant } from '../../src/kernel/clock.ts';
 import { prepareDirectory } from '../../src/kernel/sqlite/directory.ts';
 import { type Inbox, openInbox } from '../../src/receiver/inbox.ts';
-import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testConfig, writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { outputs } from '../mirror/contract/outputs.ts';
 
@@ -17,8 +15,7 @@ function harness(): Disposable & {
 } {
   const stack = new DisposableStack();
   const { path } = stack.use(temporaryDirectory());
-  const config = join(path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(path, 'http://127.0.0.1:1'));
+  const config = writeTestConfig(path, 'http://127.0.0.1:1');
   const { mirror } = testConfig(path, 'http://127.0.0.1:1').config;
   prepareDirectory(mirror.state_dir, 0o700);
   return {

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { probeCommand } from '../../src/commands/probe.ts';
@@ -16,7 +16,7 @@ import { capturedIo } from '../fakes/captured-io.ts';
 import { differentService } from '../fakes/different-service.ts';
 import { fastClock } from '../fakes/fast-clock.ts';
 import { freePort } from '../fakes/free-port.ts';
-import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testConfig, writeTestConfig } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { someOf } from '../fakes/thorough.ts';
@@ -157,8 +157,7 @@ async function command(
   args: readonly string[] = [],
   { more = {}, env = {} }: { more?: Record<string, unknown>; env?: Record<string, string> } = {},
 ) {
-  const file = join(directory, 'catalogued.yaml');
-  writeFileSync(file, testConfigText(directory, sandbox.url, more));
+  const file = writeTestConfig(directory, sandbox.url, more);
   const io = capturedIo({ CATALOGUED_CONFIG: file, ...env });
   const run = probeCommand(io, { calls_a_second: 1000 }).exitOverride();
   const error = await run.parseAsync(['node', 'probe', ...args]).then(

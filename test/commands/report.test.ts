@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
@@ -10,7 +10,7 @@ import type { SandboxProduct } from '../../src/sandbox/world/catalogue.ts';
 import type { ProductEvent } from '../../src/says/status/turnover.rules.ts';
 import type { WeekReport } from '../../src/says/week/report.rules.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
 
 const hour = 3_600_000;
@@ -28,8 +28,7 @@ async function eventfulWeek() {
   const harness = await virtualHarness({ products: 12 }, {}, { start: Date.now() - 2 * day });
   await harness.fill();
   const directory = dirname(dirname(harness.daemon.config.mirror.path));
-  const config = join(directory, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory, harness.sandbox.url));
+  const config = writeTestConfig(directory, harness.sandbox.url);
   const run = (...args: string[]) => printed('--config', config, 'report', ...args);
   const json = async (...args: string[]) => JSON.parse((await run('--json', ...args)).out) as WeekReport;
   const quiet = { json: await json(), text: (await run()).out };

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { putFiles } from '../fakes/kept-files.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testConfig, writeTestConfig } from '../fakes/test-config.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { outputs } from '../mirror/contract/outputs.ts';
@@ -18,13 +18,13 @@ it('a dry run before the first start makes no files, and prices what the run cos
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
   await using sandbox = await startSandbox({ products: 24 });
-  const config = join(cwd, 'catalogued.yaml');
   const profile = { authorization: { header: null }, page_size: 10 };
-  const write = (languages: string[], horizon: number) => {
-    const more = { service: { profile, languages }, cadence: { availability: { horizon } } };
-    writeFileSync(config, testConfigText(cwd, sandbox.url, more));
-  };
-  write(['en'], 92);
+  const write = (languages: string[], horizon: number) =>
+    writeTestConfig(cwd, sandbox.url, {
+      service: { profile, languages },
+      cadence: { availability: { horizon } },
+    });
+  const config = write(['en'], 92);
   const run = (...args: string[]) => runHere(['--config', config, 'resync', '--all', ...args]);
 
   const shown = await run('--dry-run');
@@ -68,8 +68,7 @@ it('--wait waits for a lock of another program, alone and through the daemon, an
     using directory = temporaryDirectory();
     const { path: cwd } = directory;
     await using sandbox = await startSandbox({ products: 3 });
-    const config = join(cwd, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(cwd, sandbox.url));
+    const config = writeTestConfig(cwd, sandbox.url);
     const start = (...args: string[]) => startCli(['--config', config, ...args], { cwd });
     expect((await runHere(['--config', config, 'resync', '--all', '--wait'])).code).toBe(0);
     const daemon = by === 'itself' ? null : start('run');
@@ -96,9 +95,8 @@ it('--wait ends with 69 beside a daemon whose key the service refuses', async ()
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
   await using sandbox = await startSandbox({ products: 3, key: 'right' });
-  const config = join(cwd, 'catalogued.yaml');
   const more = { service: { profile: {} } };
-  writeFileSync(config, testConfigText(cwd, sandbox.url, more));
+  const config = writeTestConfig(cwd, sandbox.url, more);
   const wrong = { api_key: createSecret('wrong') };
   await using _daemon = await startDaemon(testMachine(), testConfig(cwd, sandbox.url, more, wrong));
   const args = ['--config', config, 'resync', '--all', '--wait'];
@@ -112,8 +110,7 @@ it('asked for again while it runs, a resync reads everything again, and the firs
   using directory = temporaryDirectory();
   const { path: cwd } = directory;
   await using sandbox = await startSandbox({ products: 6 });
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, sandbox.url));
+  const config = writeTestConfig(cwd, sandbox.url);
   const run = (...args: string[]) => runHere(['--config', config, 'resync', ...args]);
   expect((await run('--all', '--wait')).code).toBe(0);
   const daemon = startCli(['--config', config, 'run'], { cwd });

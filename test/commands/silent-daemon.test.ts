@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { needs } from '../fakes/needs.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 it(
@@ -19,8 +19,7 @@ it(
   async () => {
     using directory = temporaryDirectory();
     await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 4 });
-    const config = join(directory.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(directory.path, sandbox.url));
+    const config = writeTestConfig(directory.path, sandbox.url);
     const run = (...args: string[]) => runHere(['--config', config, ...args], { cwd: directory.path });
     expect(await run('resync', '--all', '--wait')).toMatchObject({ code: 0 });
     mkdirSync(join(directory.path, 'state'), { recursive: true });
@@ -55,8 +54,7 @@ async function harness(): Promise<Harness> {
   await using stack = new AsyncDisposableStack();
   const { path: cwd } = stack.use(temporaryDirectory());
   const sandbox = stack.use(await startSandbox({ clock: systemClock, seed: 1, products: 3 }));
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, sandbox.url));
+  const config = writeTestConfig(cwd, sandbox.url);
   const run = (...args: string[]) => runHere(['--config', config, ...args]);
   expect(await run('resync', '--all', '--wait')).toMatchObject({ code: 0 });
   const kept = stack.move();

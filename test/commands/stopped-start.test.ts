@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { constants } from 'node:os';
@@ -9,7 +9,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { putFiles } from '../fakes/kept-files.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** A start that is held up at one stage. */
@@ -88,8 +88,7 @@ const listens = { NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGTE
 
 function held(stack: AsyncDisposableStack): Held {
   const cwd = stack.use(temporaryDirectory()).path;
-  const config = join(cwd, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(cwd, 'http://127.0.0.1:9'), { mode: 0o600 });
+  const config = writeTestConfig(cwd, 'http://127.0.0.1:9');
   const start = (env: Record<string, string> = {}) => stack.use(startCli(['--config', config, 'run'], { cwd, env }));
   return { cwd, config, stack, start };
 }

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../src/commands/main.ts';
@@ -9,7 +8,7 @@ import { capturedIo } from '../fakes/captured-io.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const dayMs = 86_400_000;
@@ -47,8 +46,7 @@ describe('a command that a signal stops says so, and what was finished:', () => 
     const product = sandbox.world
       .visible()
       .find((each) => each.place.zone !== null && sandbox.world.days(each, date, date, 'EUR').length > 0);
-    const config = join(cwd, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(cwd, sandbox.url));
+    const config = writeTestConfig(cwd, sandbox.url);
     stage = {
       cwd,
       sandbox,

@@ -1,12 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/kernel/clock.ts';
 import { everyCommand, throughPipe } from '../fakes/every-command.ts';
 import { startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 const tooWide = (text: string) => text.split('\n').filter((line) => line.length > 80);
@@ -20,8 +18,7 @@ describe('in 80 columns', () => {
   beforeAll(async () => {
     const { path: cwd } = stack.use(temporaryDirectory());
     const sandbox = stack.use(await startSandbox({ products: 6 }));
-    const config = join(cwd, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(cwd, sandbox.url));
+    const config = writeTestConfig(cwd, sandbox.url);
     run = (...args) => runHere(['--config', config, ...args], { env: throughPipe });
     run80 = (...args) => runHere(['--config', config, ...args], { env: { ...throughPipe, COLUMNS: '80' } });
     start = (...args) => startCli(['--config', config, ...args], { cwd });

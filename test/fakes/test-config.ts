@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { type LoadedConfig, parseConfig, type Secrets } from '../../src/config/load.ts';
@@ -48,4 +49,11 @@ export function testConfigText(directory: string, url: string, more: Record<stri
     budget,
     service: given === undefined ? service : { base_url: url, ...given },
   });
+}
+
+/** Writes it to `catalogued.yaml` in the same directory, for this user alone, and returns that path. */
+export function writeTestConfig(...given: Parameters<typeof testConfigText>): string {
+  const path = join(given[0], 'catalogued.yaml');
+  writeFileSync(path, testConfigText(...given), { mode: 0o600 });
+  return path;
 }

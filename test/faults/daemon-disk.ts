@@ -7,7 +7,7 @@ import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startCli, startProgram } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { testConfigText, writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import type { Outcome } from './run.ts';
 import { type Tmpfs, tmpfs } from './tmpfs.ts';
@@ -222,8 +222,7 @@ export async function startLocked(): Promise<Outcome> {
   using directory = temporaryDirectory();
   const { path } = directory;
   await using sandbox = await startSandbox({ products: 2 });
-  const config = join(path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(path, sandbox.url), { mode: 0o600 });
+  const config = writeTestConfig(path, sandbox.url);
   const start = () => startCli(['--config', config, 'run'], { cwd: path });
   const first = start();
   await first.said('"daemon started"');

@@ -5,7 +5,7 @@ import { asTheUnit } from '../fakes/as-the-unit.ts';
 import { cli } from '../fakes/built-program.ts';
 import { freePort } from '../fakes/free-port.ts';
 import { startProgram } from '../fakes/run-cli.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { CannotRun, type Outcome } from './run.ts';
 
@@ -36,9 +36,8 @@ export async function littleMemory(): Promise<Outcome> {
 async function filled(url: string, within: number) {
   using limit = memoryLimit(within);
   using directory = temporaryDirectory();
-  const config = join(directory.path, 'catalogued.yaml');
   const budget = { requests_per_second: 100_000, concurrency: 4 };
-  writeFileSync(config, testConfigText(directory.path, url, { budget }));
+  const config = writeTestConfig(directory.path, url, { budget });
   const command = [process.execPath, ...asTheUnit, cli, '--config', config, 'run'].join(' ');
   await using daemon = startProgram(['sh', '-c', `${limit.enter} && exec ${command}`]);
   const lives = await daemon.said('pass ended').then(

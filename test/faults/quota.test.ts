@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -10,15 +10,14 @@ import { takesWrites } from '../../src/kernel/sqlite/trial-write.ts';
 import { startSandbox } from '../../src/sandbox/sandbox.ts';
 import { cli } from '../fakes/built-program.ts';
 import { needs } from '../fakes/needs.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 
 /** Runs a daemon whose mirror meets a used-up quota a few times while it is filled. Returns its log, and how it ended. */
 async function runWithin(quota: 'used up' | 'a broken disk'): Promise<{ code: number | null; said: string[] }> {
   using directory = temporaryDirectory();
   await using sandbox = await startSandbox({ clock: systemClock, seed: 1, products: 12 });
-  const config = join(directory.path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(directory.path, sandbox.url, { log: { level: 'info' } }));
+  const config = writeTestConfig(directory.path, sandbox.url, { log: { level: 'info' } });
   const wal = join(directory.path, 'mirror', 'mirror.db-wal');
   const trial = join(directory.path, 'mirror', '.catalogued-room');
   const also = quota === 'used up' ? ['-e', 'inject=write:error=EDQUOT'] : [];

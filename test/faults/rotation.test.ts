@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -9,7 +8,7 @@ import { freePort } from '../fakes/free-port.ts';
 import { type RunningCli, startCli } from '../fakes/run-cli.ts';
 import { runHere } from '../fakes/run-here.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfigText } from '../fakes/test-config.ts';
+import { writeTestConfig } from '../fakes/test-config.ts';
 import { temporaryDirectory } from '../fakes/test-mirror.ts';
 import { thorough } from '../fakes/thorough.ts';
 
@@ -70,15 +69,11 @@ it.each(tried)(
     const cwd = directory.path;
     await using sandbox = await startSandbox({ products: 5, lean: true, hold_ms: 0 });
     const port = await freePort();
-    const config = join(cwd, 'catalogued.yaml');
-    writeFileSync(
-      config,
-      testConfigText(cwd, sandbox.url, {
-        signing: { body: 'json' },
-        receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
-        subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
-      }),
-    );
+    const config = writeTestConfig(cwd, sandbox.url, {
+      signing: { body: 'json' },
+      receiver: { listen: `127.0.0.1:${port}`, public_url: `http://127.0.0.1:${port}/hooks` },
+      subscriptions: [{ id: 'all', type: 'product_ids', entities: 'mirrored' }],
+    });
     const options = { cwd, env: { CATALOGUED_RECEIVER_SECRET: canary.master } };
     const start = async (): Promise<RunningCli> => {
       const daemon = startCli(['--config', config, 'run'], options);

@@ -15,7 +15,7 @@ import { Attempts } from '../../src/says/status/outcomes.store.ts';
 import { needs } from '../fakes/needs.ts';
 import { runCli } from '../fakes/run-cli.ts';
 import { startSandbox } from '../fakes/start-sandbox.ts';
-import { testConfig, testConfigText } from '../fakes/test-config.ts';
+import { testConfig, testConfigText, writeTestConfig } from '../fakes/test-config.ts';
 import { testLog } from '../fakes/test-log.ts';
 import { testMachine } from '../fakes/test-machine.ts';
 import { temporaryDirectory, testMirror } from '../fakes/test-mirror.ts';
@@ -179,8 +179,7 @@ describe('publishing when it is due', () => {
     await using sandbox = await startSandbox({ products: 3 });
     const path = join(place.path, 'published.db');
     const more = { snapshot: { every: '1h', path } };
-    const config = join(place.path, 'catalogued.yaml');
-    writeFileSync(config, testConfigText(place.path, sandbox.url, more));
+    const config = writeTestConfig(place.path, sandbox.url, more);
     const status = () => runCli(['--config', config, 'status'], { cwd: place.path });
     const daemon = await startDaemon(testMachine(), testConfig(place.path, sandbox.url, more));
     while (!existsSync(path)) await systemClock.sleep(20);

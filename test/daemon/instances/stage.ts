@@ -12,7 +12,7 @@ import { freePort } from '../../fakes/free-port.ts';
 import { type RunningCli, startCli } from '../../fakes/run-cli.ts';
 import { type StartedPostgres, startPostgres } from '../../fakes/start-postgres.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
-import { testConfigText } from '../../fakes/test-config.ts';
+import { writeTestConfig } from '../../fakes/test-config.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 
 /** One call of the service: when it reached it, or was sent, by the clock that all processes share, and whose it was. */
@@ -199,20 +199,16 @@ async function instanceAt(directory: string, options: InstanceOptions): Promise<
   const [hooks, admin] = [await freePort(), await freePort()];
   const host = network?.there ?? '127.0.0.1';
   mkdirSync(directory, { recursive: true });
-  const config = join(directory, 'catalogued.yaml');
-  writeFileSync(
-    config,
-    testConfigText(directory, service, {
-      budget: { requests_per_second: ceiling, concurrency: 4, share: 0, audit: 0 },
-      signing: { body: 'json' },
-      receiver: { listen: `${host}:${hooks}`, public_url: `http://${host}:${hooks}/hooks` },
-      subscriptions: [{ id: 'all', type: 'products_i_sell' }],
-      admin: { listen: `${host}:${admin}` },
-      database: { schema },
-      instance: { name, advertise: `http://${host}:${admin}` },
-      ...options.config,
-    }),
-  );
+  const config = writeTestConfig(directory, service, {
+    budget: { requests_per_second: ceiling, concurrency: 4, share: 0, audit: 0 },
+    signing: { body: 'json' },
+    receiver: { listen: `${host}:${hooks}`, public_url: `http://${host}:${hooks}/hooks` },
+    subscriptions: [{ id: 'all', type: 'products_i_sell' }],
+    admin: { listen: `${host}:${admin}` },
+    database: { schema },
+    instance: { name, advertise: `http://${host}:${admin}` },
+    ...options.config,
+  });
   const sent = join(directory, 'sent');
   writeFileSync(sent, '');
   const env = {

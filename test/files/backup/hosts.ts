@@ -1,8 +1,8 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { runHere } from '../../fakes/run-here.ts';
-import { testConfigText } from '../../fakes/test-config.ts';
+import { writeTestConfig } from '../../fakes/test-config.ts';
 import { temporaryDirectory, testMirror } from '../../fakes/test-mirror.ts';
 
 /** A host with a mirror, a configuration and no daemon. */
@@ -24,8 +24,7 @@ export function host(): Host {
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
   cpSync(made.path, mirror);
-  const config = join(path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(path, 'http://127.0.0.1:9'));
+  const config = writeTestConfig(path, 'http://127.0.0.1:9');
   return {
     path,
     mirror,

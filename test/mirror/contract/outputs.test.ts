@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { main } from '../../../src/commands/main.ts';
 import { capturedIo } from '../../fakes/captured-io.ts';
 import { startJobs } from '../../fakes/daemon-jobs.ts';
 import { startSandbox } from '../../fakes/start-sandbox.ts';
-import { testConfig, testConfigText } from '../../fakes/test-config.ts';
+import { testConfig, writeTestConfig } from '../../fakes/test-config.ts';
 import { testMachine } from '../../fakes/test-machine.ts';
 import { temporaryDirectory } from '../../fakes/test-mirror.ts';
 import { outputs } from './outputs.ts';
@@ -16,8 +14,7 @@ const elsewhere = ['check', 'jobs', 'jobs run', 'notifications show', 'probe', '
 it('what commands print with --json has the fields of the contract, and no others', async () => {
   using place = temporaryDirectory();
   await using sandbox = await startSandbox({ products: 4 });
-  const config = join(place.path, 'catalogued.yaml');
-  writeFileSync(config, testConfigText(place.path, sandbox.url));
+  const config = writeTestConfig(place.path, sandbox.url);
   {
     await using jobs = await startJobs(testMachine(), testConfig(place.path, sandbox.url));
     await jobs.run('pass');
