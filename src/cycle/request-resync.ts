@@ -10,7 +10,7 @@ import { dueRequested, productKinds, type RecordKind, walkKinds } from '../sched
 import type { RecordSelection } from '../schedule/record-reads.store.ts';
 import { isList, type ResyncResource, resources, resyncHelp } from '../schedule/resources.rules.ts';
 import type { ResyncState } from '../schedule/resyncs.store.ts';
-import type { Sync, SyncFacts } from '../schedule/sync.ts';
+import { furthestOf, type ProductPolicy, type Sync, type SyncFacts } from '../schedule/sync.ts';
 
 export const resyncResources = Object.keys(resyncHelp) as readonly ResyncResource[];
 
@@ -97,7 +97,7 @@ export function costOfResync(
   const estimated_from = typeof listed === 'number' ? listed : null;
   const products = Math.max(estimated_from ?? 0, facts.mirror.catalogue.products.count());
   const known = counted ?? facts.mirror.schedule.records.count(selection);
-  const counts = estimated_from === null ? known : estimated(selection.kinds, products);
+  const counts = estimated_from === null ? known : estimated(facts, selection.kinds, products);
   const calls = callsOf(facts, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
   return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
@@ -118,7 +118,7 @@ export function countStored(facts: SyncFacts, request: ResyncRequest): ReadonlyM
   const added = kinds.filter((kind) => records.count({ kinds: [kind], product_ids: null }).get(kind.resource) === 0);
   // Of named products, the selection has one more: the lists.
   const products = product_ids === null ? facts.mirror.catalogue.products.count() : product_ids.length - 1;
-  for (const [resource, expected] of estimated(added, products))
+  for (const [resource, expected] of estimated(facts, added, products))
     counts.set(resource, (counts.get(resource) ?? 0) + expected);
   return counts;
 }
@@ -150,11 +150,16 @@ export async function countListed(
   return reading?.kind === 'read' ? (reading.value.total ?? 'unknown') : 'unknown';
 }
 
-/** Returns the number of records of these kinds after the first walk of the list, by resource. */
-function estimated(kinds: readonly KindKey[], products: number): Map<string, number> {
+/**
+ * Returns the number of records of these kinds after the first walk of the list, by resource. Nobody knows the categories of
+ * its products yet, so they count like those of none.
+ */
+function estimated({ policy }: SyncFacts, kinds: readonly KindKey[], products: number): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const { resource } of kinds)
-    counts.set(resource, (counts.get(resource) ?? 0) + (isList(resource) ? 1 : products));
+  for (const { resource, part } of kinds) {
+    const records = isList(resource) ? 1 : part < policy.extent.windows.length ? products : 0;
+    counts.set(resource, (counts.get(resource) ?? 0) + records);
+  }
   return counts;
 }
 
@@ -175,7 +180,9 @@ function select(facts: SyncFacts, request: ResyncRequest): RecordSelection {
   }
   const single = request.product_ids.length > 0;
   const { primary, further } = walkKinds(policy.extent);
-  const perProduct = productKinds(policy.extent);
+  const categories = request.product_ids.map((id) => mirror.catalogue.products.find(id)?.category ?? null);
+  const furthest = furthestOf(policy, single ? categories : undefined);
+  const perProduct = productKinds(furthest.extent);
   const wants = (resource: ResyncResource) => request.resources.includes(resource);
   const details = perProduct.filter(({ resource }) => resource === 'product_detail');
   const kinds: RecordKind[] = [];
@@ -187,7 +194,7 @@ function select(facts: SyncFacts, request: ResyncRequest): RecordSelection {
   }
   const asked = resyncResources.filter((name) => name !== 'products' && wants(name));
   const named = asked.flatMap((name) => perProduct.filter(({ resource }) => resources[resource].resync === name));
-  kinds.push(...withinDates(facts, request, named));
+  kinds.push(...withinDates(facts, request, furthest, named));
   // Walks are stored with product 0, so 0 selects them and nothing else.
   const product_ids = single ? [0, ...request.product_ids].sort((a, b) => a - b) : null;
   return { kinds: kinds.map(({ resource, edition, part }) => ({ resource, edition, part })), product_ids };
@@ -195,14 +202,21 @@ function select(facts: SyncFacts, request: ResyncRequest): RecordSelection {
 
 /**
  * Leaves out windows without a requested date, for any time zone of the venue: its today may be today in UTC or a day
- * beside it.
+ * beside it. Throws where no window is left.
  */
-function withinDates(facts: SyncFacts, { from, to }: ResyncRequest, kinds: readonly RecordKind[]): RecordKind[] {
+function withinDates(
+  facts: SyncFacts,
+  { from, to }: ResyncRequest,
+  { extent, cadence }: ProductPolicy,
+  kinds: readonly RecordKind[],
+): RecordKind[] {
+  const isDated = ({ resource }: RecordKind) => resources[resource].tiers;
+  if (kinds.some(isDated)) refuseDates(facts, { from }, { horizon: cadence.availability.horizon });
   const { earliest, latest } = venueToday(null, facts.clock.now());
   const first = from === null ? 0 : daysBetween(latest, from);
   const last = to === null ? Number.POSITIVE_INFINITY : daysBetween(earliest, to);
-  const parts = facts.policy.extent.windows
+  const parts = extent.windows
     .filter((window) => window.last_day >= first && window.first_day <= last)
     .map(({ part }) => part);
-  return kinds.filter(({ resource, part }) => !resources[resource].tiers || parts.includes(part));
+  return kinds.filter((kind) => !isDated(kind) || parts.includes(kind.part));
 }

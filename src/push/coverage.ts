@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { instant } from '../kernel/clock.ts';
 import { walkAgain } from '../schedule/deciding-reads.ts';
-import { productKinds } from '../schedule/record.rules.ts';
+import { productKinds, type RecordKind } from '../schedule/record.rules.ts';
 import { moveStaleAt, reschedule } from '../schedule/replan-products.ts';
-import type { Sync } from '../schedule/sync.ts';
+import { furthestOf, type Sync } from '../schedule/sync.ts';
 
 /** The number of products replanned between two turns of the event loop. */
 const slice = 200;
@@ -97,11 +97,17 @@ function findClosed(sync: Sync): void {
  * Makes all records of the products due that a notification would have made due, including the dates, which it may have
  * changed.
  */
-function makeDue({ mirror, policy, clock }: Sync, product_ids: readonly number[]): void {
-  mirror.schedule.records.bringForward({ kinds: productKinds(policy.extent), product_ids }, clock.now(), 'gap-healing');
+function makeDue(sync: Sync, product_ids: readonly number[]): void {
+  const { mirror, clock } = sync;
+  mirror.schedule.records.bringForward({ kinds: kindsOfAny(sync), product_ids }, clock.now(), 'gap-healing');
 }
 
-function productsAMinute({ policy }: Sync): number {
-  const reads = productKinds(policy.extent).length;
-  return Math.max(1, Math.floor((policy.ceiling * 60 * healingShare) / Math.max(1, reads)));
+function productsAMinute(sync: Sync): number {
+  const reads = kindsOfAny(sync).length;
+  return Math.max(1, Math.floor((sync.policy.ceiling * 60 * healingShare) / Math.max(1, reads)));
+}
+
+/** Returns the kinds of record that a product of any category has. */
+function kindsOfAny({ policy }: Sync): RecordKind[] {
+  return productKinds(furthestOf(policy).extent);
 }

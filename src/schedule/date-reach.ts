@@ -1,30 +1,25 @@
 import { dayMs } from '../kernel/clock.ts';
 import { CataloguedError, exitCodes } from '../kernel/errors.ts';
 import { addDays, isDate, venueToday } from '../kernel/time/venue.ts';
-import type { Policy, SyncFacts } from './sync.ts';
+import { furthestOf, type SyncFacts } from './sync.ts';
 
-/** The limit for past dates: `history_ms` milliseconds back; without it, none before today. */
 interface Reach {
+  /** The limit for past dates, in milliseconds back; 0: none before today. */
   readonly history_ms?: number;
-}
-
-/** Returns the longest horizon of any category. */
-function horizonOf(policy: Policy): number {
-  const all = [policy, ...policy.categories.map(({ name }) => policy.of(name))];
-  return Math.max(...all.map(({ cadence }) => cadence.availability.horizon));
+  /** Days that are mirrored; left out: the longest horizon of any category. */
+  readonly horizon?: number;
 }
 
 /**
- * Throws `date-out-of-reach` for a date that is not in the calendar, is past at every venue, or lies beyond every
+ * Throws `date-out-of-reach` for a date that is not in the calendar, is past at every venue, or lies beyond the
  * horizon, and if `from` is after `to`. The error names the limit.
  */
 export function refuseDates(
   { clock, policy }: SyncFacts,
   dates: Readonly<Record<string, string | null>>,
-  { history_ms = 0 }: Reach = {},
+  { history_ms = 0, horizon = furthestOf(policy).cadence.availability.horizon }: Reach = {},
 ): void {
   const now = clock.now();
-  const horizon = horizonOf(policy);
   const first = venueToday(null, now - history_ms).earliest;
   const last = addDays(venueToday(null, now).latest, horizon - 1);
   for (const [name, date] of Object.entries(dates)) {

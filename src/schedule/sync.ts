@@ -53,6 +53,20 @@ export interface Policy extends ProductPolicy {
   readonly included: readonly number[];
 }
 
+/**
+ * Returns the policy with the longest horizon of these categories (default: of all, and of none). Categories differ in
+ * no other part of their extent, so it has every kind of record that their products have.
+ */
+export function furthestOf(
+  policy: Policy,
+  categories: readonly (string | null)[] = [null, ...policy.categories.map(({ name }) => name)],
+): ProductPolicy {
+  const horizonOf = ({ cadence }: ProductPolicy) => cadence.availability.horizon;
+  return categories
+    .map((category) => policy.of(category))
+    .reduce((furthest, each) => (horizonOf(each) > horizonOf(furthest) ? each : furthest));
+}
+
 /** Parts from outside that sync work needs: the service, the mirror, time, chance and the policy. */
 export type SyncOptions = Pick<
   Sync,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type ResyncRequest, requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
+import { concludeResync } from '../../src/commands/resync/wait.ts';
+import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { capturedIo } from '../fakes/captured-io.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 
@@ -14,12 +16,34 @@ async function filled(paths: Record<string, null> = {}, asked: string[] = []): P
 }
 
 describe('a resync', () => {
-  it('of what the service does not have is done at once: nobody waits for it', needs('time'), async () => {
+  it('of what the service does not have is done at once, and says that it read nothing', needs('time'), async () => {
     await using harness = await filled({ variants: null });
     const { daemon, clock } = harness;
     const { job_id, records } = requestResync(daemon.sync, { ...everything, resources: ['variants'] });
     expect(records).toBe(0);
-    expect(harness.job(job_id).finished_at).toBe(clock.now());
+    const job = harness.job(job_id);
+    expect(job.finished_at).toBe(clock.now());
+    const io = capturedIo();
+    concludeResync(io, job, { short_lists: [], held: [] }, clock.now());
+    expect(io.out()).toMatch(/^Nothing was refreshed/);
+  });
+
+  it('reaches as far as the category of each product, and a date beyond that is refused', async () => {
+    const top = 703_352;
+    await using harness = await filledHarness(
+      { lean: true, products: 3 },
+      { categories: [{ name: 'top', match: { product_ids: [top] }, horizon: 180 }] },
+    );
+    const { sync } = harness.daemon;
+    const late: ResyncRequest = { ...everything, resources: ['availability'], from: '2027-04-20' };
+    expect(costOfResync(sync, { ...late, product_ids: [top] }, 10).records).toEqual({ availability: 2 });
+    expect(requestResync(sync, late).records).toBe(2);
+    expect(requestResync(sync, { ...late, from: null }).records).toBe(6 + 2 * 3);
+    const [other = 0] = harness.products().filter((id) => id !== top);
+    const beyond = { ...late, product_ids: [other] };
+    expect(() => requestResync(sync, beyond)).toThrow('from 2027-04-20 is beyond the horizon');
+    // Products that nobody has listed yet are priced like those of no category.
+    expect(costOfResync(sync, { ...late, from: null }, 10, { listed: 100 }).calls).toBe(300);
   });
 
   it('that was interrupted goes on for a day, and begins anew after that', async () => {

@@ -18,7 +18,8 @@ function open({ daemon }: VirtualHarness): Database.Database & Disposable {
 
 describe('after a gap', () => {
   it('the list is walked first, ahead of every sweep, and dates are read again too', async () => {
-    await using harness = await filledHarness({ lean: true, products: 12 });
+    const categories = [{ name: 'far', match: { product_ids: [703_352] }, horizon: 124 }];
+    await using harness = await filledHarness({ lean: true, products: 12 }, { categories });
     const { mirror, sync } = harness.daemon;
     const ids = mirror.catalogue.products.ids();
     using db = open(harness);
@@ -32,8 +33,9 @@ describe('after a gap', () => {
     const list = mirror.schedule.records.find({ resource: 'products', product_id: 0, edition: 'en/EUR', part: 0 });
     expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: harness.clock.now() });
     healGaps(sync);
-    const [id = 0] = ids;
+    const id = 703_352;
     const healing = mirror.schedule.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
+    expect(healing.map(({ part }) => part)).toContain(3);
     expect(new Set(healing.map(({ resource }) => resource))).toEqual(new Set(productResources));
   });
 

@@ -176,5 +176,8 @@ export function concludeResync(
   }
   // Three walks in a row had the same shortage, so it no longer counts as a failure.
   if (short.length > 0) stderr.write(`Warning: ${incomplete}\n`);
-  stdout.write(`${job.records === 1 ? 'The record was' : `All ${number(job.records)} records`} refreshed.\n`);
+  const refreshed = job.records === 1 ? 'The record was' : `All ${number(job.records)} records`;
+  stdout.write(
+    job.records === 0 ? 'Nothing was refreshed: the mirror has no such record.\n' : `${refreshed} refreshed.\n`,
+  );
 }
