@@ -66,7 +66,7 @@ export function requestResync(
     const unfinished = resume ? mirror.schedule.jobs.unfinishedOf(selection) : null;
     const isFilled = mirror.filledAt() !== null;
     const counts = mirror.schedule.records.count(selection);
-    const few = isFilled && callsOf(sync, counts, mirror.catalogue.products.count()) <= fewCalls;
+    const few = isFilled && callsOf(sync, selection, counts, mirror.catalogue.products.count()) <= fewCalls;
     const [lane, dueAt] = [few ? 'notification' : 'fill', (kind: KindKey) => dueRequested(kind, few).at] as const;
     // A walk under way has read its first pages before the request, so it begins again.
     const walkAgain = (kinds: readonly KindKey[]) => {
@@ -97,8 +97,10 @@ export function costOfResync(
   const estimated_from = typeof listed === 'number' ? listed : null;
   const products = Math.max(estimated_from ?? 0, facts.mirror.catalogue.products.count());
   const known = counted ?? facts.mirror.schedule.records.count(selection);
-  const counts = estimated_from === null ? known : estimated(facts, selection.kinds, products);
-  const calls = callsOf(facts, counts, products);
+  // Products that are named are known.
+  const isKnown = estimated_from === null || selection.product_ids !== null;
+  const counts = isKnown ? known : estimated(facts, selection.kinds, products);
+  const calls = callsOf(facts, selection, counts, products);
   const minutes = Math.ceil(calls / requests_per_second / 6) / 10;
   return { records: Object.fromEntries(counts), calls, minutes, estimated_from, at_least: listed === 'unknown' };
 }
@@ -163,9 +165,16 @@ function estimated({ policy }: SyncFacts, kinds: readonly KindKey[], products: n
   return counts;
 }
 
-function callsOf({ policy }: SyncFacts, counts: ReadonlyMap<string, number>, products: number): number {
+/** Returns the number of calls: a walk reads all pages of a list, a product's place in one is read with its page. */
+function callsOf(
+  { policy }: SyncFacts,
+  { kinds }: RecordSelection,
+  counts: ReadonlyMap<string, number>,
+  products: number,
+): number {
   const pages = Math.ceil(products / policy.pageSize) || 1;
-  return [...counts].reduce((sum, [resource, count]) => sum + count * (resource === 'products' ? pages : 1), 0);
+  const walks = Math.min(counts.get('products') ?? 0, kinds.filter(({ resource }) => resource === 'products').length);
+  return [...counts.values()].reduce((sum, count) => sum + count, walks * (pages - 1));
 }
 
 function select(facts: SyncFacts, request: ResyncRequest): RecordSelection {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { concludeResync } from '../../src/commands/resync/wait.ts';
 import { costOfResync, type ResyncRequest, requestResync, resyncResources } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { createPlacesInLists } from '../../src/schedule/deciding-reads.ts';
 import { capturedIo } from '../fakes/captured-io.ts';
 import { needs } from '../fakes/needs.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
@@ -44,6 +45,23 @@ describe('a resync', () => {
     expect(() => requestResync(sync, beyond)).toThrow('from 2027-04-20 is beyond the horizon');
     // Products that nobody has listed yet are priced like those of no category.
     expect(costOfResync(sync, { ...late, from: null }, 10, { listed: 100 }).calls).toBe(300);
+  });
+
+  it('without own reads prices a place in the list as one page, and the dates of named products alone', async () => {
+    await using harness = await filledHarness(
+      { lean: true, products: 30 },
+      { service: { profile: { page_size: 5, paths: { product: null } } } },
+    );
+    const { sync, mirror } = harness.daemon;
+    const [one = 0, ...others] = harness.products();
+    mirror.transaction(() => createPlacesInLists(sync, [one, ...others]));
+    // Six pages of products, one each of experiences and tags, and the places.
+    expect(costOfResync(sync, everything, 10).calls).toBe(6 + 2 + others.length + 1);
+    requestResync(sync, everything);
+    expect(mirror.schedule.records.ofProduct(0)).toContainEqual(expect.objectContaining({ lane: 'notification' }));
+    const all: ResyncRequest = { ...everything, resources: ['products', 'checkout'], product_ids: [one] };
+    const cost = costOfResync(sync, all, 10, { listed: 500 });
+    expect(cost).toMatchObject({ records: { products: 2, checkout_information: 1 }, calls: 100 + 2 + 1 + 1 });
   });
 
   it('that was interrupted goes on for a day, and begins anew after that', async () => {
