@@ -17,6 +17,7 @@ import {
   members,
   offerShape,
   priceShape,
+  remarked,
   slotShape,
   storable,
   UnreadMembers,
@@ -68,7 +69,11 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
   const covered_to = coveredTo(covers_to, question, named);
   // The limit of an order is that of every date that the answer covers, also of those it leaves out.
   if (unlimited !== null) for (const date of datesBetween(question.from, covered_to)) uncounted.add(date);
-  for (const [date, slots] of asked.moved) addMidnight(days, addDays(date, 1), slots, question);
+  for (const [date, slots] of asked.moved) {
+    const next = addDays(date, 1);
+    if (next <= covered_to) addMidnight(days, next, slots);
+    else addUnsold(days, date, slots, unread);
+  }
   return {
     sales_enabled: said.sales_enabled,
     covered_to,
@@ -84,12 +89,24 @@ export function decodeAvailability({ row: answer, covers_to }: RowAnswer, questi
 }
 
 /** Adds the slots that end the date before at 24:00 to the date that begins then. */
-function addMidnight(days: Map<string, DayForm>, date: string, slots: readonly Timeslot[], asked: DatesWanted): void {
-  if (date > asked.to) return;
+function addMidnight(days: Map<string, DayForm>, date: string, late: readonly LateSlot[]): void {
   const [availability = null, zone = null, others = [], ...rest] = days.get(date) ?? [];
   if (others.some(([time]) => time === 0)) return;
-  days.set(date, [availability, zone, [...slots, ...others], ...rest]);
+  days.set(date, [availability, zone, [...late.map(({ form }) => form), ...others], ...rest]);
 }
+
+/**
+ * Adds slots at 24:00 to their own date, shown as they were sent and not sold: the date that begins then is another
+ * answer's, which does not speak of them.
+ */
+function addUnsold(days: Map<string, DayForm>, date: string, late: readonly LateSlot[], unread: UnreadMembers): void {
+  const [availability = null, zone = null, others = [], ...rest] = days.get(date) ?? [];
+  for (const { sent } of late) unread.note(remarked('dates[].timeslots[].time', afterLast), sent.time);
+  const shown = late.map(({ sent, form: [, , offers, extra = null] }) => unsold(sent, offers, extra));
+  days.set(date, [availability, zone, [...others, ...shown], ...rest]);
+}
+
+const afterLast = 'after the last date of its answer';
 
 /** Returns the last date that an answer speaks of. Of an end that cannot be read only this is known: it speaks of its own last date. */
 function coveredTo(covers_to: unknown, { from, to }: DatesWanted, named: AvailabilityAnswer['named']): string {
@@ -105,8 +122,14 @@ type Asked = DatesWanted & {
   /** Offers in the currency asked for, and another currency that was met. */
   readonly met: ReturnType<typeof noneMet>;
   /** Slots that begin at the end of a date, by that date. */
-  readonly moved: Map<string, Timeslot[]>;
+  readonly moved: Map<string, LateSlot[]>;
 };
+
+/** A slot at 24:00: as it was sent, and as one at 00:00. */
+interface LateSlot {
+  readonly sent: Members;
+  readonly form: Timeslot;
+}
 
 function noneMet(): { ours: number; foreign: string | null } {
   return { ours: 0, foreign: null };
@@ -119,13 +142,14 @@ function decodeDay(sent: Members, day: DayRead, unlimited: Extra, asked: Asked):
   const slots = day.timeslots.map((slot) => [members(slot, 'a timeslot'), slotShape.read(slot, asked.unread)] as const);
   const timezone = slots.map(([, slot]) => slot.timezone).find((zone) => zone !== null) ?? null;
   const timeslots: Timeslot[] = [];
-  const moved: Timeslot[] = [];
+  const moved: LateSlot[] = [];
   for (const [own, slot] of slots) {
     if (slot.time === null) throw new WrongShape('a timeslot has no time');
     if (slot.time >= 0 && !usualTime.test(String(own.time)))
       noteContradiction(own.time, slot.time, { date, zone: slot.timezone ?? timezone }, asked);
     const form = decodeSlot(own, slot, timezone, asked);
-    (slot.time === endOfDay ? moved : timeslots).push(form);
+    if (slot.time === endOfDay) moved.push({ sent: own, form });
+    else timeslots.push(form);
   }
   if (moved.length > 0) asked.moved.set(date, moved);
   const rest = dayShape.rest(sent, day);
@@ -160,10 +184,14 @@ function decodeSlot(
     const time = slot.time === endOfDay ? 0 : (slot.time ?? noTime);
     return trimmed([time, slot.availability, offers, extra]) as readonly unknown[] as Timeslot;
   }
-  // Nobody knows when it begins: it is shown as it was sent, and not sold.
-  const { availability } = sent;
-  if (availability != null) extra = { ...extra, availability };
-  return trimmed([wordOf(sent.time), 0, offers, extra]) as readonly unknown[] as Timeslot;
+  // Nobody knows when it begins.
+  return unsold(sent, offers, extra);
+}
+
+/** Returns a slot that is shown as it was sent, and not sold. */
+function unsold({ time, availability }: Members, offers: readonly Offer[], extra: Extra): Timeslot {
+  const kept = availability == null ? extra : { ...extra, availability };
+  return trimmed([wordOf(time), 0, offers, kept]) as readonly unknown[] as Timeslot;
 }
 
 /** Returns a time that is none as it was sent. It must not look like a time, which readers would sell. */

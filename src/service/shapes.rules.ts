@@ -322,7 +322,7 @@ export function meanwhileOf(resource: string, noted: string): string {
   const { member, why } = remarkIn(noted);
   const declared = declarationOf(resource, member)?.terms;
   if (why === endsTooSoon) return 'nothing is hidden or read again for it';
-  if (why !== null) return declared?.remark?.meanwhile ?? '';
+  if (why !== null) return declared?.remark?.meanwhile ?? declared?.meanwhile ?? '';
   return declared?.meanwhile ?? (member.endsWith('[]') ? 'it is left out' : 'it is NULL');
 }
 

@@ -76,6 +76,22 @@ describe('an availability answer', () => {
     expect(day?.[2][0]?.[2][0]?.[5]).toBe(120);
   });
 
+  it("has 24:00 at 00:00 of the next date, and shows it as sent, unsold and named, where that date is another answer's", () => {
+    const [{ timeslots: [slot], ...day }] = availability.dates; // biome-ignore format: one of each
+    const late = [{ ...day, timeslots: [slot, { ...slot, time: '24:00' }] }];
+    const timesOf = (json: object, asked: object = {}) => {
+      const { days, unread } = decodeDates({ ...availability, dates: late, ...json }, { ...question, ...asked });
+      const shown = [...days].map(([date, [, , slots]]) => [date, ...slots.map(([time, places]) => [time, places])]);
+      return { shown, named: [...(unread?.keys() ?? [])].filter((name) => name.includes('.time ')) };
+    };
+    const next = [['2026-12-01', [600, 18]], ['2026-12-02', [0, 18]]]; // biome-ignore format: dates
+    expect(timesOf({})).toEqual({ shown: next, named: [] });
+    const kept = [['2026-12-01', [600, 18], ['"24:00"', 0]]];
+    const named = ['dates[].timeslots[].time (after the last date of its answer)'];
+    expect(timesOf({}, { to: '2026-12-01' })).toEqual({ shown: kept, named });
+    expect(timesOf({ capped_at: '2026-12-01' })).toEqual({ shown: kept, named });
+  });
+
   it('ends where the service capped it', () => {
     expect(decodeDates({ ...availability, capped_at: '2026-12-20' }, question).covered_to).toBe('2026-12-20');
     expect(decodeDates({ ...availability, capped_at: '2027-06-01' }, question).covered_to).toBe('2026-12-31');
