@@ -52,13 +52,13 @@ describe('a resync', () => {
       { lean: true, products: 30 },
       { service: { profile: { page_size: 5, paths: { product: null } } } },
     );
-    const { sync, mirror } = harness.daemon;
+    const { sync } = harness.daemon;
     const [one = 0, ...others] = harness.products();
-    mirror.transaction(() => createPlacesInLists(sync, [one, ...others]));
+    sync.mirror.transaction(() => createPlacesInLists(sync, [one, ...others]));
     // Six pages of products, one each of experiences and tags, and the places.
     expect(costOfResync(sync, everything, 10).calls).toBe(6 + 2 + others.length + 1);
     requestResync(sync, everything);
-    expect(mirror.schedule.records.ofProduct(0)).toContainEqual(expect.objectContaining({ lane: 'notification' }));
+    expect(harness.record(one, 'products')?.lane).toBe('notification');
     const all: ResyncRequest = { ...everything, resources: ['products', 'checkout'], product_ids: [one] };
     const cost = costOfResync(sync, all, 10, { listed: 500 });
     expect(cost).toMatchObject({ records: { products: 2, checkout_information: 1 }, calls: 100 + 2 + 1 + 1 });

@@ -34,8 +34,8 @@ describe('after a gap', () => {
     expect(list).toMatchObject({ due_reason: 'gap-healing', due_at: harness.clock.now() });
     healGaps(sync);
     const id = 703_352;
-    const healing = mirror.schedule.records.ofProduct(id).filter(({ due_reason }) => due_reason === 'gap-healing');
-    expect(healing.map(({ part }) => part)).toContain(3);
+    const healing = harness.explain(id).records.filter(({ due_reason }) => due_reason === 'gap-healing');
+    expect(healing.map(({ from }) => from)).toContain('2027-02-22');
     expect(new Set(healing.map(({ resource }) => resource))).toEqual(new Set(productResources));
   });
 

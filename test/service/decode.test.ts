@@ -77,8 +77,10 @@ describe('an availability answer', () => {
   });
 
   it("has 24:00 at 00:00 of the next date, and shows it as sent, unsold and named, where that date is another answer's", () => {
-    const [{ timeslots: [slot], ...day }] = availability.dates; // biome-ignore format: one of each
-    const late = [{ ...day, timeslots: [slot, { ...slot, time: '24:00' }] }];
+    const late = availability.dates.map((day) => ({
+      ...day,
+      timeslots: day.timeslots.flatMap((slot) => [slot, { ...slot, time: '24:00' }]),
+    }));
     const timesOf = (json: object, asked: object = {}) => {
       const { days, unread } = decodeDates({ ...availability, dates: late, ...json }, { ...question, ...asked });
       const shown = [...days].map(([date, [, , slots]]) => [date, ...slots.map(([time, places]) => [time, places])]);
