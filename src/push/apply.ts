@@ -287,16 +287,20 @@ function wasReopened({ push: { notices } }: Sync['mirror'], { product_id, notifi
 /** Returns the indexes of notifications that later ones repeat completely, for each of their products. */
 function supersededAmong(notifications: readonly Notification[]): Set<number> {
   const superseded = new Set<number>();
-  const said = new Map<number, 'closed' | 'changed'>();
+  const said = new Map<number, number>();
   for (const [index, { notices, quarantine }] of [...notifications.entries()].reverse()) {
-    const isSaid = ({ product_id, closure }: ProductNotice) =>
-      closure === null ? said.has(product_id) : said.get(product_id) === 'closed';
+    const isSaid = (notice: ProductNotice) => (said.get(notice.product_id) ?? 0) >= effectOf(notice);
     if (quarantine === null && notices.length > 0 && notices.every(isSaid)) superseded.add(index);
-    for (const { product_id, closure } of notices)
-      if (closure !== null) said.set(product_id, 'closed');
-      else if (!said.has(product_id)) said.set(product_id, 'changed');
+    for (const notice of notices)
+      said.set(notice.product_id, Math.max(said.get(notice.product_id) ?? 0, effectOf(notice)));
   }
   return superseded;
+}
+
+/** Returns the rank of a notice's effect on its product. A later notice of at least this rank repeats it. */
+function effectOf({ closure, enabled }: ProductNotice): number {
+  if (closure !== null) return closure.alternative_product_id === null ? 3 : 4;
+  return enabled ? 2 : 1;
 }
 
 /** Records a call to an address whose grace period is over: the caller or the service still uses it. */

@@ -419,6 +419,20 @@ describe('a notification of changed details', () => {
     expect([id, other].map((each) => test.product(each)?.sellable)).toEqual([0, 0]);
   });
 
+  it('reopens a product and names its alternative also where a later one beside it says less', async () => {
+    await using test = await filled();
+    const [id = 0, other = 0] = test.ids;
+    await test.post(notificationOf(id, disabled(words)));
+    for (const said of [enabled, updated()]) test.inbox.post(notificationOf(id, said));
+    await test.apply();
+    await test.live(2 * minute);
+    expect(test.product(id)).toMatchObject({ sellable: 1 });
+    for (const more of [{ recommended_alternative_product_id: other }, {}])
+      test.inbox.post(notificationOf(id, disabled({ ...words, ...more })));
+    await test.apply();
+    expect(test.product(id)).toMatchObject({ sellable: 0, alternative_product_id: other });
+  });
+
   it('is remembered as said where a later one supersedes it, each kind of change of its own', async () => {
     await using test = await filled();
     const [id = 0] = test.ids;
