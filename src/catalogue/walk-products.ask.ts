@@ -2,7 +2,7 @@ import { type Instant, instant } from '../kernel/clock.ts';
 import { rereadAfterNotice } from '../push/rereads.ts';
 import { believed, dueAfterRead, extraWalk } from '../schedule/call-value.ts';
 import { askReads, judgeAbsence, placeRestMs, walkForPlace } from '../schedule/deciding-reads.ts';
-import { type Refreshed, settleFailure, settleStored } from '../schedule/next-read.ts';
+import { dueAfterUnstored, type Refreshed, settleFailure, settleStored } from '../schedule/next-read.ts';
 import {
   type Due,
   dueByCadence,
@@ -197,7 +197,8 @@ export async function readPlace(lane: ReadLane, record: RecordFacts, signal: Abo
   }
   mirror.transaction(() => {
     walkForPlace(sync, record);
-    mirror.schedule.records.setDue(record, { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' });
+    const due = { at: instant(clock.now() + placeRestMs), reason: 'cadence-elapsed' } as const;
+    mirror.schedule.records.setDue(record, dueAfterUnstored(sync, record, due));
     if (record.job_id === null) return;
     // If the job also reads the whole list, it needs no place: the walk reads every product.
     if (isWalkedBy(sync, record, record.job_id)) mirror.schedule.jobs.leaveOut(record, record.job_id);

@@ -8,6 +8,7 @@ import { believed, dueAfterRead, priorOf, siblingGroups, siblingJump, signalOf }
 import { askOwnReads, decideGone, decidesAbsence, noteGone, noteThere } from './deciding-reads.ts';
 import { withheldMs } from './offer.rules.ts';
 import { type Due, dueByCadence, mayReplace, type RecordFacts } from './record.rules.ts';
+import { triggeredApartMs } from './records.store.ts';
 import { cadenceOfRecord } from './replan-products.ts';
 import { areTelling } from './siblings.rules.ts';
 import { afterSignalledRead, afterVisitSignalled, either, signalTier } from './signal.rules.ts';
@@ -93,11 +94,25 @@ export function settleUnstored(
 ): Refreshed {
   const { mirror } = sync;
   mirror.schedule.records.progressed(record);
-  mirror.schedule.records.setDue(record, due ?? dueByCadence(record, sent_at, cadence));
+  mirror.schedule.records.setDue(record, dueAfterUnstored(sync, record, due ?? dueByCadence(record, sent_at, cadence)));
   const waits = due !== null && due.at - sent_at <= longestWaitMs;
   if (record.job_id !== null && !waits) mirror.schedule.jobs.giveUp(record, record.job_id);
   if (decidesAbsence(sync.policy, record)) noteThere(sync, record.product_id);
   return { kind: 'postponed' };
+}
+
+/**
+ * Returns when a record is due of whose read nothing was stored: as planned, unless a notification, a failed order or a
+ * resync came during the read. None of them has been answered. `record`: as it was before the read. Called in its
+ * transaction.
+ */
+export function dueAfterUnstored({ mirror, clock }: Sync, record: RecordFacts, planned: Due): Due {
+  const current = mirror.schedule.records.find(record) ?? record;
+  const isNewer = (member: 'notified_at' | 'told_at') => (current[member] ?? 0) > (record[member] ?? 0);
+  if (isNewer('notified_at'))
+    return { at: instant(Math.min(planned.at, clock.now() + triggeredApartMs)), reason: 'notified' };
+  const isRequested = current.job_id !== null && current.job_id !== record.job_id;
+  return isRequested || isNewer('told_at') ? { at: instant(current.due_at), reason: current.due_reason } : planned;
 }
 
 /** Plans when the record is due again. Called in the transaction that stores a read. */
@@ -305,9 +320,8 @@ function settleThrottled(
   const left = Math.max(0, alone ? until - now : Math.min(until - now, restSpreadMs));
   const again_ms = left + Math.round(Math.min(left, restSpreadMs) * chance());
   if (!alone) {
-    mirror.transaction(() =>
-      mirror.schedule.records.setDue(record, { at: instant(now + again_ms), reason: record.due_reason }),
-    );
+    const due = { at: instant(now + again_ms), reason: record.due_reason };
+    mirror.transaction(() => mirror.schedule.records.setDue(record, dueAfterUnstored(sync, record, due)));
     return { kind: 'postponed' };
   }
   const failure = { code: `${refusedCode}429`, message: 'the service throttles it while it answers for others' };
@@ -320,7 +334,7 @@ function settleThrottled(
  * the record up.
  */
 export function recordFailure(
-  { mirror, clock, chance, retries }: Sync,
+  sync: Sync,
   record: RecordFacts,
   {
     code,
@@ -330,6 +344,7 @@ export function recordFailure(
     next = null,
   }: { code: string; message: string; final: boolean; again_ms?: number; next?: Due | null },
 ): void {
+  const { mirror, clock, chance, retries } = sync;
   const now = clock.now();
   const failures = record.failures + 1;
   // A refusal is the service's answer: an immediate repetition would get the same one.
@@ -340,7 +355,7 @@ export function recordFailure(
     // A record requested by a notification stays requested: it keeps its lane and share.
     const reason = record.notified_at === null ? (next?.reason ?? 'retry') : 'notified';
     const at = next?.at ?? (again_ms === undefined ? again(failures, chance(), now) : now + again_ms);
-    const due = { at: instant(at), reason };
+    const due = dueAfterUnstored(sync, record, { at: instant(at), reason });
     mirror.schedule.records.failed(record, { at: now, text: `${code}: ${message}`, due });
     if (record.job_id !== null && (final || failures >= quarantineAfter))
       mirror.schedule.jobs.giveUp(record, record.job_id);

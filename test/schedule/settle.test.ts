@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requestResync } from '../../src/cycle/request-resync.ts';
 import { instant } from '../../src/kernel/clock.ts';
 import { contradictedReread } from '../../src/push/off-sale.rules.ts';
-import { settleStored } from '../../src/schedule/next-read.ts';
+import { recordFailure, settleStored, settleUnstored } from '../../src/schedule/next-read.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { plannedDates } from '../mirror/planned-dates.ts';
 
@@ -59,6 +60,25 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
     const { next } = sync.mirror.transaction(judge);
     sync.mirror.transaction(() => sync.mirror.evidence.dropProduct({ product_id: record.product_id }));
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
+  });
+});
+
+describe.each(['is held', 'fails'])('what comes during a read whose answer %s', (how) => {
+  it.each(['notified', 'requested'])('is not answered by it: %s', async (reason) => {
+    await harness.clock.advance(hour);
+    const { sync } = harness.daemon;
+    const { mirror } = sync;
+    const found = () => plannedDates(sync).slice(0, 1);
+    const [now, cadence] = [harness.clock.now(), 6 * hour];
+    for (const { record, product } of found()) {
+      const product_ids = [product.product_id];
+      if (reason === 'notified') mirror.transaction(() => mirror.schedule.records.notify(product_ids, now, now));
+      else requestResync(sync, { resources: ['availability'], product_ids, from: null, to: null });
+      if (how === 'fails') recordFailure(sync, { ...record, failures: 5 }, { code: '', message: '', final: false });
+      else mirror.transaction(() => settleUnstored(sync, record, { sent_at: now, cadence, due: null }));
+    }
+    expect(found()).toMatchObject([{ record: { due_reason: reason } }]);
+    expect(found().filter(({ record }) => record.due_at <= now + minute)).toHaveLength(1);
   });
 });
 
