@@ -4,7 +4,7 @@ import { rereadAfterNotice, rereadForMembers } from '../push/rereads.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../schedule/announced.ts';
 import { assignCategory } from '../schedule/categories.ts';
 import { ownReads } from '../schedule/deciding-reads.ts';
-import { lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../schedule/next-read.ts';
+import { isSuperseded, lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../schedule/next-read.ts';
 import {
   detailEdition,
   type Extent,
@@ -170,6 +170,7 @@ export async function refreshVariants(lane: ReadLane, record: RecordFacts, signa
   return lane.commit(
     () => {
       pathAnswered(sync, 'variants', sent_at);
+      if (isSuperseded(sync, record, reading)) return { kind: 'postponed' };
       const lost = lostOf(sync, record, reading);
       if (lost !== null) return lost;
       const variants = reading.kind === 'read' ? reading.value.variants : null;
@@ -220,6 +221,7 @@ export async function refreshCheckoutInformation(
       const standing = { has_dynamic_pricing: dynamic === true, covered: known?.covered === true };
       const cadence = cadenceOfRecord(policy.of(known?.category ?? null), record, standing);
       const by = { sent_at, reason: record.due_reason };
+      if (isSuperseded(sync, record, reading)) return { kind: 'postponed' };
       const lost = lostOf(sync, record, reading);
       if (lost !== null) return lost;
       const read = { ...by, product_id, language, stale_at: instant(sent_at + cadence) };

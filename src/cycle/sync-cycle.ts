@@ -177,12 +177,15 @@ class SyncCycle {
 
   /** Returns a due record of a source that is not being read; null: there is none now. */
   #take(source: Source): RecordFacts | null {
+    const { mirror, clock } = this.#sync;
     for (;;) {
       const next = source.queue.pop();
       if (next === undefined) break;
-      if (!this.#inFlight.has(keyOf(next))) return next;
+      if (this.#inFlight.has(keyOf(next))) continue;
+      // It may have been read, or made due for another reason, since it was queued.
+      const current = mirror.schedule.records.find(next);
+      if (current !== null && current.due_at <= clock.now()) return current;
     }
-    const { mirror, clock } = this.#sync;
     const generation = mirror.schedule.records.generation();
     const now = clock.now();
     const { dry } = source;

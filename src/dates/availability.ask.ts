@@ -3,7 +3,14 @@ import { type Clock, type Instant, instant } from '../kernel/clock.ts';
 import { type Dates, daysBetween, offsetOn } from '../kernel/time/venue.ts';
 import { failureOf } from '../says/conditions/outcome.rules.ts';
 import { believed, dueAfterRead, signalOf } from '../schedule/call-value.ts';
-import { type NoAnswer, type Refreshed, settleFailure, settleStored, settleUnstored } from '../schedule/next-read.ts';
+import {
+  isSuperseded,
+  type NoAnswer,
+  type Refreshed,
+  settleFailure,
+  settleStored,
+  settleUnstored,
+} from '../schedule/next-read.ts';
 import type { Due, RecordFacts } from '../schedule/record.rules.ts';
 import { dueForIncomingDate, isStillWorth, type NextWindow } from '../schedule/record.rules.ts';
 import type { ReadLane, Sync, UnreadFailure } from '../schedule/sync.ts';
@@ -263,8 +270,7 @@ class WindowRead {
     const { confirmed, late } = this.#options;
     const { sent_at } = reading;
     const same = reading.kind === 'unchanged';
-    if (same && confirmed !== undefined && isStored(reading, this.#sync.mirror.schedule.records.find(this.#record)))
-      confirmed(sent_at);
+    if (same && !isSuperseded(this.#sync, this.#record, reading)) confirmed?.(sent_at);
     const dates = same ? null : { from, answer: reading.value };
     return this.#lane.commit(work, same ? 'same' : 'changed', () => late?.({ sent_at, sale: 'on', dates }));
   }
@@ -280,7 +286,7 @@ class WindowRead {
     const { sent_at } = reading;
     const current = mirror.schedule.records.find(record);
     // A concurrent check has stored another answer, so `unchanged` says nothing about the mirror.
-    if (reading.kind === 'unchanged' && !isStored(reading, current)) return 'superseded';
+    if (isSuperseded(this.#sync, record, reading)) return 'superseded';
     if (this.#sent_at === null && dates.from === this.#window.from) noteCap(this.#sync, asked, dates.to);
     const isLast = requests.endsWith(still);
     const answer = reading.kind === 'read' ? reading.value : null;
@@ -472,11 +478,6 @@ function contradictedZone(answer: AvailabilityAnswer, own: string | null): strin
   const [zone, [date] = []] = [zoneIn(answer), [...answer.days.keys()]];
   if (zone === null || own === null || date === undefined || zone === own) return null;
   return offsetOn(zone, date, 0) === offsetOn(own, date, 0) ? null : `"${zone}" beside "${own}" of the product`;
-}
-
-/** Returns whether the mirror holds this repeated answer. */
-function isStored({ hash }: Answered, current: RecordFacts | null): boolean {
-  return current?.body_hash === hash;
 }
 
 /**

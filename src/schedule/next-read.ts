@@ -249,6 +249,18 @@ export function lostOf(
   return lost;
 }
 
+/**
+ * Returns whether an unchanged answer says nothing about the mirror: it repeats an answer that the mirror no longer
+ * has, because another one was stored, or because the next one is to be compared in full.
+ */
+export function isSuperseded(
+  { mirror }: Sync,
+  record: RecordFacts,
+  reading: { readonly kind: 'read' | 'unchanged'; readonly hash: string },
+): boolean {
+  return reading.kind === 'unchanged' && mirror.schedule.records.find(record)?.body_hash !== reading.hash;
+}
+
 /** Milliseconds after which a refused record is requested again while the reach of the refusal is unknown. */
 const unknownReachMs = 60_000;
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { refreshCheckoutInformation, refreshVariants } from '../../src/catalogue/product.ask.ts';
 import { walkProducts } from '../../src/catalogue/walk-products.ask.ts';
 import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
@@ -63,4 +64,24 @@ it('a walk of the list in which nothing has changed writes at most 0.7 KiB of lo
   expect(await walked()).toBeLessThan(0.7 * 1024);
   for (const product of harness.sandbox.products()) product.price += 100;
   expect(await walked()).toBeGreaterThan(0.7 * 1024);
+});
+
+it.each([
+  ['variants', refreshVariants],
+  ['checkout_information', refreshCheckoutInformation],
+] as const)('an answer that repeats what the mirror no longer has confirms nothing: %s', async (resource, refresh) => {
+  await using harness = await filledHarness({ products: 1 });
+  const { sync, mirror } = harness.daemon;
+  const [record] = mirror.schedule.records
+    .ofProduct(harness.products()[0] ?? 0)
+    .filter((of) => of.resource === resource);
+  if (record === undefined) throw new Error('no such record');
+  const lane = new ReadLane(sync, 'weekly', async (work) => {
+    mirror.transaction(() => mirror.schedule.records.forgetBody(record));
+    return mirror.transaction(work);
+  });
+  await harness.drive(harness.clock.sleep(1000));
+  const read = await harness.drive(refresh(lane, record, new AbortController().signal));
+  expect(read).toEqual({ kind: 'postponed' });
+  expect(mirror.schedule.records.find(record)).toMatchObject({ body_hash: null, fetched_at: record.fetched_at });
 });

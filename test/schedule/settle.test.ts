@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestResync } from '../../src/cycle/request-resync.ts';
+import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
 import { instant } from '../../src/kernel/clock.ts';
 import { contradictedReread } from '../../src/push/off-sale.rules.ts';
 import { recordFailure, settleStored, settleUnstored } from '../../src/schedule/next-read.ts';
@@ -61,6 +62,37 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
     sync.mirror.transaction(() => sync.mirror.evidence.dropProduct({ product_id: record.product_id }));
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
   });
+});
+
+it('a record that waits in the queue is read as it is when its turn comes, and only once', async () => {
+  const asked: string[] = [];
+  let during = () => {};
+  const served = ({ path }: { path: string }) => {
+    asked.push(path);
+    during();
+  };
+  await using at = await filledHarness({ products: 3, lean: true, served }, { scheduling: 'fixed' });
+  const { sync, mirror } = at.daemon;
+  const { records } = mirror.schedule;
+  const [one, two, three] = plannedDates(sync).map(({ record }) => record);
+  if (one === undefined || two === undefined || three === undefined) throw new Error('no three records');
+  const now = at.clock.now();
+  mirror.transaction(() => {
+    records.setDue(one, { at: instant(now - 3), reason: 'cadence-elapsed' });
+    records.setDue(two, { at: instant(now - 2), reason: 'likely-changed' });
+    records.setDue(three, { at: instant(now - 1), reason: 'cadence-elapsed' });
+  });
+  asked.length = 0;
+  during = () => {
+    during = () => {};
+    mirror.transaction(() => {
+      records.notify([two.product_id], now, now);
+      settleStored(sync, three, { sent_at: now, changed: false, body_hash: null, cadence: hour });
+    });
+  };
+  await at.drive(runSyncCycle(sync, 1, { job_id: null, signal: new AbortController().signal }));
+  expect(records.find(two)?.fetched_at).toBeGreaterThanOrEqual(now);
+  expect(asked.filter((path) => path === `/v2/products/${three.product_id}/availability`)).toEqual([]);
 });
 
 describe.each(['is held', 'fails'])('what comes during a read whose answer %s', (how) => {
