@@ -72,7 +72,8 @@ export async function notOnSale(
       if (current.job_id !== null && !awaitsSaleStatus(sync, product_id, current.job_id))
         mirror.schedule.jobs.giveUp(record, current.job_id);
       settle({ cadence: every, sooner: contradictedReread(since_at, sent_at, every) });
-      if (product.dates_off_at === null) {
+      // A later answer may have been stored: then this one withholds nothing.
+      if (product.dates_off_at === null && mirror.catalogue.products.datesOffAt({ product_id }) !== null) {
         const by = { sent_at, reason: record.due_reason };
         mirror.changes.add({ product_id, kind: 'dates_withheld', detail: {} }, by);
         log.warn({ product_id }, 'a product is on sale by its own read, but its dates are answered as not on sale');
