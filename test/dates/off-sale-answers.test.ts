@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
-import { notOnSale } from '../../src/dates/off-sale-answer.ts';
 import { CheckDesk } from '../../src/desk/check.ts';
-import { instant } from '../../src/kernel/clock.ts';
 import { contradictedReread, judgeOffSale, laterOf } from '../../src/push/off-sale.rules.ts';
 import { explainProduct } from '../../src/says/explain/explain.ts';
-import { settleStored } from '../../src/schedule/next-read.ts';
-import { ReadLane } from '../../src/schedule/sync.ts';
 import { someOf } from '../fakes/thorough.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
-import { plannedDates } from '../mirror/planned-dates.ts';
 
 const never = new AbortController().signal;
 const second = 1000;
@@ -205,23 +200,6 @@ describe('dates that are answered as not on sale while the product is on sale', 
 });
 
 describe('an answer of "not on sale"', () => {
-  it('that a later answer with dates has overtaken withholds none', async () => {
-    await using harness = await filledHarness({ products: 3, lean: true });
-    const { sync, mirror } = harness.daemon;
-    const [planned] = plannedDates(sync).filter(({ product }) => product.sellable);
-    if (planned === undefined) throw new Error('nothing is on sale');
-    const record = { ...planned.record, due_reason: 'live-check' } as const;
-    const [first, later] = [instant(harness.clock.now() + second), instant(harness.clock.now() + minute)];
-    const read = { sent_at: later, changed: false, body_hash: null, cadence: hour };
-    mirror.transaction(() => settleStored(sync, record, read));
-    const lane = new ReadLane(sync, 'checkout', async (work) => mirror.transaction(work));
-    const window = { from: '2026-11-21', to: '2026-12-21', every: hour };
-    await notOnSale(lane, record, { sent_at: first, window, late: () => {} });
-    expect(harness.rows("SELECT kind FROM changes WHERE kind = 'dates_withheld'")).toEqual([]);
-    await notOnSale(lane, record, { sent_at: instant(later + second), window, late: () => {} });
-    expect(harness.rows("SELECT kind FROM changes WHERE kind = 'dates_withheld'")).toHaveLength(1);
-  });
-
   it.each([
     ['disabled', false, 'confirmed'],
     ['enabled', true, 'contradicted'],

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { notOnSale } from '../../src/dates/off-sale-answer.ts';
 import { instant } from '../../src/kernel/clock.ts';
 import { contradictedReread } from '../../src/push/off-sale.rules.ts';
 import { recordFailure, settleStored, settleUnstored } from '../../src/schedule/next-read.ts';
+import { ReadLane } from '../../src/schedule/sync.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { plannedDates } from '../mirror/planned-dates.ts';
 
@@ -64,53 +66,53 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
   });
 });
 
-it('a record that waits in the queue is read as it is when its turn comes, and only once', async () => {
-  const asked: string[] = [];
-  let during = () => {};
-  const served = ({ path }: { path: string }) => {
-    asked.push(path);
-    during();
-  };
-  await using at = await filledHarness({ products: 3, lean: true, served }, { scheduling: 'fixed' });
+it('a queued record is read as it is when its turn comes', async () => {
+  const during: (() => void)[] = [];
+  await using at = await filledHarness(
+    { products: 2, lean: true, served: () => during.pop()?.() },
+    { scheduling: 'fixed' },
+  );
   const { sync, mirror } = at.daemon;
   const { records } = mirror.schedule;
-  const [one, two, three] = plannedDates(sync).map(({ record }) => record);
-  if (one === undefined || two === undefined || three === undefined) throw new Error('no three records');
   const now = at.clock.now();
+  const [first, queued] = plannedDates(sync).map(({ record }) => record);
+  if (first === undefined || queued === undefined) throw new Error('no two records');
   mirror.transaction(() => {
-    records.setDue(one, { at: instant(now - 3), reason: 'cadence-elapsed' });
-    records.setDue(two, { at: instant(now - 2), reason: 'likely-changed' });
-    records.setDue(three, { at: instant(now - 1), reason: 'cadence-elapsed' });
+    records.setDue(first, { at: instant(now - 2), reason: 'cadence-elapsed' });
+    records.setDue(queued, { at: instant(now - 1), reason: 'likely-changed' });
   });
-  asked.length = 0;
-  during = () => {
-    during = () => {};
-    mirror.transaction(() => {
-      records.notify([two.product_id], now, now);
-      settleStored(sync, three, { sent_at: now, changed: false, body_hash: null, cadence: hour });
-    });
-  };
+  during.push(() => mirror.transaction(() => records.notify([queued.product_id], now, now)));
   await at.drive(runSyncCycle(sync, 1, { job_id: null, signal: new AbortController().signal }));
-  expect(records.find(two)?.fetched_at).toBeGreaterThanOrEqual(now);
-  expect(asked.filter((path) => path === `/v2/products/${three.product_id}/availability`)).toEqual([]);
+  expect(records.find(queued)?.fetched_at).toBeGreaterThanOrEqual(now);
+});
+
+it('an off-sale answer that a later one has overtaken withholds no dates', async () => {
+  const { sync } = harness.daemon;
+  const lane = new ReadLane(sync, 'checkout', async (work) => sync.mirror.transaction(work));
+  const [sent_at, later] = [instant(harness.clock.now() + 1), instant(harness.clock.now() + 2)];
+  const window = { from: '2026-11-21', to: '2026-12-21', every: hour };
+  for (const { record } of plannedDates(sync)) {
+    const read = { sent_at: later, changed: false, body_hash: null, cadence: hour };
+    sync.mirror.transaction(() => settleStored(sync, record, read));
+    await notOnSale(lane, { ...record, due_reason: 'live-check' }, { sent_at, window, late: () => {} });
+  }
+  expect(records("SELECT kind FROM changes WHERE kind = 'dates_withheld'")).toEqual([]);
 });
 
 describe.each(['is held', 'fails'])('what comes during a read whose answer %s', (how) => {
   it.each(['notified', 'requested'])('is not answered by it: %s', async (reason) => {
     await harness.clock.advance(hour);
-    const { sync } = harness.daemon;
-    const { mirror } = sync;
-    const found = () => plannedDates(sync).slice(0, 1);
-    const [now, cadence] = [harness.clock.now(), 6 * hour];
-    for (const { record, product } of found()) {
-      const product_ids = [product.product_id];
-      if (reason === 'notified') mirror.transaction(() => mirror.schedule.records.notify(product_ids, now, now));
-      else requestResync(sync, { resources: ['availability'], product_ids, from: null, to: null });
-      if (how === 'fails') recordFailure(sync, { ...record, failures: 5 }, { code: '', message: '', final: false });
-      else mirror.transaction(() => settleUnstored(sync, record, { sent_at: now, cadence, due: null }));
-    }
-    expect(found()).toMatchObject([{ record: { due_reason: reason } }]);
-    expect(found().filter(({ record }) => record.due_at <= now + minute)).toHaveLength(1);
+    const { sync, mirror } = harness.daemon;
+    const sent_at = harness.clock.now();
+    const [{ record } = { record: null }] = plannedDates(sync);
+    if (record === null) throw new Error('no record');
+    const product_ids = [record.product_id];
+    if (reason === 'notified') mirror.transaction(() => mirror.schedule.records.notify(product_ids, sent_at, sent_at));
+    else requestResync(sync, { resources: ['availability'], product_ids, from: null, to: null });
+    if (how === 'fails') recordFailure(sync, { ...record, failures: 5 }, { code: '', message: '', final: false });
+    else mirror.transaction(() => settleUnstored(sync, record, { sent_at, cadence: 6 * hour, due: null }));
+    expect(mirror.schedule.records.find(record)).toMatchObject({ due_reason: reason });
+    expect(mirror.schedule.records.find(record)?.due_at).toBeLessThanOrEqual(sent_at + minute);
   });
 });
 
