@@ -4,7 +4,14 @@ import { rereadAfterNotice, rereadForMembers } from '../push/rereads.ts';
 import { isOnlyAnnounced, settleAnnounced, settleAnnouncedFailure } from '../schedule/announced.ts';
 import { assignCategory } from '../schedule/categories.ts';
 import { ownReads } from '../schedule/deciding-reads.ts';
-import { isSuperseded, lostOf, type Refreshed, settleFailure, settleStored, settleUnstored } from '../schedule/next-read.ts';
+import {
+  isSuperseded,
+  lostOf,
+  type Refreshed,
+  settleFailure,
+  settleStored,
+  settleUnstored,
+} from '../schedule/next-read.ts';
 import {
   detailEdition,
   type Extent,
