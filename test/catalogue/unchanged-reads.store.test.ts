@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { refreshCheckoutInformation, refreshVariants } from '../../src/catalogue/product.ask.ts';
 import { walkProducts } from '../../src/catalogue/walk-products.ask.ts';
 import { requestResync } from '../../src/cycle/request-resync.ts';
 import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
+import { notOnSale } from '../../src/dates/off-sale-answer.ts';
+import { instant } from '../../src/kernel/clock.ts';
+import { recordFailure, settleStored, settleUnstored } from '../../src/schedule/next-read.ts';
 import { walkKinds } from '../../src/schedule/record.rules.ts';
 import { ReadLane } from '../../src/schedule/sync.ts';
 import { filledHarness, type VirtualHarness, virtualHarness } from '../fakes/virtual-harness.ts';
+import { plannedDates } from '../mirror/planned-dates.ts';
 
+const minute = 60_000;
+const hour = 60 * minute;
 const frame = 24 + 4096;
 
 /** Counts the bytes of the write-ahead log, and its commits: frames that name the size of the file after them. */
@@ -81,4 +87,56 @@ it('an answer that repeats what the mirror no longer has confirms nothing', asyn
     else await harness.drive(refreshCheckoutInformation(lane, record, signal));
     expect(records.find(record)).toMatchObject({ body_hash: null, fetched_at: record.fetched_at });
   }
+});
+
+it('a queued record is read as it is when its turn comes', async () => {
+  const during: (() => void)[] = [];
+  await using at = await filledHarness(
+    { products: 2, lean: true, served: () => during.pop()?.() },
+    { scheduling: 'fixed' },
+  );
+  const { sync, mirror } = at.daemon;
+  const { records } = mirror.schedule;
+  const now = at.clock.now();
+  const [first, queued] = plannedDates(sync).map(({ record }) => record);
+  if (first === undefined || queued === undefined) throw new Error('no two records');
+  mirror.transaction(() => {
+    records.setDue(first, { at: instant(now - 2), reason: 'cadence-elapsed' });
+    records.setDue(queued, { at: instant(now - 1), reason: 'likely-changed' });
+  });
+  during.push(() => mirror.transaction(() => records.notify([queued.product_id], now, now)));
+  await at.drive(runSyncCycle(sync, 1, { job_id: null, signal: new AbortController().signal }));
+  expect(records.find(queued)?.fetched_at).toBeGreaterThanOrEqual(now);
+});
+
+it('an off-sale answer that a later one has overtaken withholds no dates', async () => {
+  await using harness = await filledHarness({ products: 2, lean: true });
+  const { sync } = harness.daemon;
+  const lane = new ReadLane(sync, 'checkout', async (work) => sync.mirror.transaction(work));
+  const [sent_at, later] = [instant(harness.clock.now() + 1), instant(harness.clock.now() + 2)];
+  const window = { from: '2026-11-21', to: '2026-12-21', every: hour };
+  for (const { record } of plannedDates(sync)) {
+    const read = { sent_at: later, changed: false, body_hash: null, cadence: hour };
+    sync.mirror.transaction(() => settleStored(sync, record, read));
+    await notOnSale(lane, { ...record, due_reason: 'live-check' }, { sent_at, window, late: () => {} });
+  }
+  expect(harness.rows("SELECT kind FROM changes WHERE kind = 'dates_withheld'")).toEqual([]);
+});
+
+describe.each(['is held', 'fails'])('what comes during a read whose answer %s', (how) => {
+  it.each(['notified', 'requested'])('is not answered by it: %s', async (reason) => {
+    await using harness = await filledHarness({ products: 2, lean: true });
+    await harness.clock.advance(minute);
+    const { sync, mirror } = harness.daemon;
+    const sent_at = harness.clock.now();
+    const [{ record } = { record: null }] = plannedDates(sync);
+    if (record === null) throw new Error('no record');
+    const product_ids = [record.product_id];
+    if (reason === 'notified') mirror.transaction(() => mirror.schedule.records.notify(product_ids, sent_at, sent_at));
+    else requestResync(sync, { resources: ['availability'], product_ids, from: null, to: null });
+    if (how === 'fails') recordFailure(sync, { ...record, failures: 5 }, { code: '', message: '', final: false });
+    else mirror.transaction(() => settleUnstored(sync, record, { sent_at, cadence: hour, due: null }));
+    expect(mirror.schedule.records.find(record)).toMatchObject({ due_reason: reason });
+    expect(mirror.schedule.records.find(record)?.due_at).toBeLessThanOrEqual(sent_at + minute);
+  });
 });

@@ -1,11 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requestResync } from '../../src/cycle/request-resync.ts';
-import { runSyncCycle } from '../../src/cycle/sync-cycle.ts';
-import { notOnSale } from '../../src/dates/off-sale-answer.ts';
 import { instant } from '../../src/kernel/clock.ts';
 import { contradictedReread } from '../../src/push/off-sale.rules.ts';
-import { recordFailure, settleStored, settleUnstored } from '../../src/schedule/next-read.ts';
-import { ReadLane } from '../../src/schedule/sync.ts';
+import { settleStored } from '../../src/schedule/next-read.ts';
 import { filledHarness, type VirtualHarness } from '../fakes/virtual-harness.ts';
 import { plannedDates } from '../mirror/planned-dates.ts';
 
@@ -63,56 +59,6 @@ describe.each([0, 59, 60, 90, 890])('an answer that a cache has had for %i secon
     const { next } = sync.mirror.transaction(judge);
     sync.mirror.transaction(() => sync.mirror.evidence.dropProduct({ product_id: record.product_id }));
     expect((next?.at ?? 0) - now).toBeGreaterThanOrEqual(minute);
-  });
-});
-
-it('a queued record is read as it is when its turn comes', async () => {
-  const during: (() => void)[] = [];
-  await using at = await filledHarness(
-    { products: 2, lean: true, served: () => during.pop()?.() },
-    { scheduling: 'fixed' },
-  );
-  const { sync, mirror } = at.daemon;
-  const { records } = mirror.schedule;
-  const now = at.clock.now();
-  const [first, queued] = plannedDates(sync).map(({ record }) => record);
-  if (first === undefined || queued === undefined) throw new Error('no two records');
-  mirror.transaction(() => {
-    records.setDue(first, { at: instant(now - 2), reason: 'cadence-elapsed' });
-    records.setDue(queued, { at: instant(now - 1), reason: 'likely-changed' });
-  });
-  during.push(() => mirror.transaction(() => records.notify([queued.product_id], now, now)));
-  await at.drive(runSyncCycle(sync, 1, { job_id: null, signal: new AbortController().signal }));
-  expect(records.find(queued)?.fetched_at).toBeGreaterThanOrEqual(now);
-});
-
-it('an off-sale answer that a later one has overtaken withholds no dates', async () => {
-  const { sync } = harness.daemon;
-  const lane = new ReadLane(sync, 'checkout', async (work) => sync.mirror.transaction(work));
-  const [sent_at, later] = [instant(harness.clock.now() + 1), instant(harness.clock.now() + 2)];
-  const window = { from: '2026-11-21', to: '2026-12-21', every: hour };
-  for (const { record } of plannedDates(sync)) {
-    const read = { sent_at: later, changed: false, body_hash: null, cadence: hour };
-    sync.mirror.transaction(() => settleStored(sync, record, read));
-    await notOnSale(lane, { ...record, due_reason: 'live-check' }, { sent_at, window, late: () => {} });
-  }
-  expect(records("SELECT kind FROM changes WHERE kind = 'dates_withheld'")).toEqual([]);
-});
-
-describe.each(['is held', 'fails'])('what comes during a read whose answer %s', (how) => {
-  it.each(['notified', 'requested'])('is not answered by it: %s', async (reason) => {
-    await harness.clock.advance(hour);
-    const { sync, mirror } = harness.daemon;
-    const sent_at = harness.clock.now();
-    const [{ record } = { record: null }] = plannedDates(sync);
-    if (record === null) throw new Error('no record');
-    const product_ids = [record.product_id];
-    if (reason === 'notified') mirror.transaction(() => mirror.schedule.records.notify(product_ids, sent_at, sent_at));
-    else requestResync(sync, { resources: ['availability'], product_ids, from: null, to: null });
-    if (how === 'fails') recordFailure(sync, { ...record, failures: 5 }, { code: '', message: '', final: false });
-    else mirror.transaction(() => settleUnstored(sync, record, { sent_at, cadence: 6 * hour, due: null }));
-    expect(mirror.schedule.records.find(record)).toMatchObject({ due_reason: reason });
-    expect(mirror.schedule.records.find(record)?.due_at).toBeLessThanOrEqual(sent_at + minute);
   });
 });
 
