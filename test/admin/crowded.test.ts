@@ -53,9 +53,10 @@ describe('a storefront interface with many connections', () => {
   const stack = new AsyncDisposableStack();
   const { log, lines } = testLog('info');
   let daemon: RunningDaemon;
-  const { path } = stack.use(temporaryDirectory());
+  let path = '';
   let port = 0;
   beforeAll(async () => {
+    ({ path } = stack.use(temporaryDirectory()));
     port = await freePort();
     const storefront = { listen: `127.0.0.1:${port}` };
     const secrets = { storefront_token: createSecret(canary.storefront) };
