@@ -16,7 +16,7 @@ test('nothing of the driver is loaded with the daemon, only by who connects', ne
   const everything = "await import('./src/commands/main.ts'); await import('./src/daemon/daemon.ts');";
   expect(loadedBy(everything)).toEqual([]);
   const connecting = `
-    const { connectPostgres } = await import('./src/database/connect.ts');
+    const { connectPostgres } = await import('./src/copies/postgres/connect.ts');
     await connectPostgres({ url: 'postgres://host/database', schema: 'catalogued' });`;
   expect(loadedBy(connecting).length).toBeGreaterThan(10);
 });
