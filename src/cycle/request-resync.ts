@@ -97,7 +97,7 @@ export function costOfResync(
   const estimated_from = typeof listed === 'number' ? listed : null;
   const products = Math.max(estimated_from ?? 0, facts.mirror.catalogue.products.count());
   const known = counted ?? facts.mirror.schedule.records.count(selection);
-  // Products that are named are known.
+  // Named products are in the mirror: they are counted.
   const isKnown = estimated_from === null || selection.product_ids !== null;
   const counts = isKnown ? known : estimated(facts, selection.kinds, products);
   const calls = callsOf(facts, selection, counts, products);

@@ -103,7 +103,7 @@ async function applyOrSetAside(sync: Sync, decoded: readonly Decoded[]): Promise
     await applyTogether(sync, decoded);
     return decoded;
   } catch (error) {
-    // Errors of files and disks are none of a delivery.
+    // An error of a file or a disk says nothing about a delivery: it waits.
     if (error instanceof CataloguedError || faultOf(error) !== null) throw error;
     const [first] = decoded;
     if (first === undefined || decoded.length > 1) {

@@ -19,7 +19,7 @@ export const money = z.object({ amount: z.number().meta({ description: 'minor un
 /** Text that is one of these words. */
 export const word = <Word extends string>() => text as unknown as z.ZodType<Word, Word>;
 
-/** What a shape describes. */
+/** The type of the values that a shape accepts. */
 export type Shaped<Schema extends z.ZodType> = ReadOnly<z.output<Schema>>;
 
 export type ReadOnly<Value> = Value extends readonly (infer Each)[]
